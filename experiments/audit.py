@@ -181,9 +181,7 @@ def main() -> None:
     print("- audit: what `score --audited` says after so many single nuggets")
     print("- answers: what it says after whole answers that take as many minutes to read")
     print("- t: Student's interval of the same estimates, of F by its tangent")
-    print(
-        "- whole: Student's interval of whole questions drawn, with as many nuggets in all, but at least two questions"
-    )
+    print("- whole: Student's interval of whole questions, with as many nuggets in all, but at least two questions")
     print("- model: what the guesses say by themselves, without an audit; spoilt ones as if they were independent\n")
     print("Guesses:\n")
     for how, what in SPOILT.items():

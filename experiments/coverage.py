@@ -87,9 +87,7 @@ def main() -> None:
     folders = [Path(name) for name in sys.argv[1:]]
     print("# Coverage\n")
     print(f"Made by `python experiments/coverage.py {' '.join(folder.name for folder in folders)}`.\n")
-    print(
-        "Each run in turn plays tonight's build, with a share of its pairs judged by people. Held: runs whose judging"
-    )
+    print("Each run in turn plays tonight's build, with a share of its pairs judged. Held: runs whose judging")
     print("interval holds the true score (95 % should). Width: of the interval. Error: the root of the mean squared")
     print("error of the score. ECE: expected calibration error of the guessed (answer, nugget) probabilities.\n")
     heads = [f"{measure}: held | width | error" for measure in MEASURES]

@@ -50,7 +50,8 @@ def estimated_tokens(size: int, nuggets: int) -> tuple[int, int]:
 
 
 class Budget:
-    """Requests, money and time. `spent` and `requests` are what is gone; `stopped_by` the limit that was met first."""
+    """Requests, money and time. `spent` and `requests` are what is used up; `stopped_by` is the limit that was met
+    first."""
 
     def __init__(
         self, max_calls: int | None = None, max_cost: float | None = None, minutes: float | None = None
@@ -63,7 +64,7 @@ class Budget:
         self._changed = threading.Condition()
 
     def reserve(self, most: float, stop: threading.Event) -> bool:
-        """Reserve a request that costs at most `most`. Waits for open requests if they may leave enough; False where
+        """Reserve a request that costs at most `most`. Waits for open requests if they may leave enough; False if
         nothing is left."""
         with self._changed:
             while not stop.is_set():
@@ -82,7 +83,7 @@ class Budget:
             return False
 
     def settle(self, reserved: float, cost: float, sent: bool = True) -> None:
-        """The reserved request is over, and cost so much. One that was never sent is no request."""
+        """The reserved request is over, and cost so much. One that was never sent does not count."""
         with self._changed:
             self._reserved -= reserved
             self._open -= 1

@@ -38,7 +38,7 @@ class Identity:
         return cls(judge.name, judge.model, judge.revision, endpoint, prompt)
 
     def line(self) -> dict[str, str]:
-        """What every line of the ledger says about its judge."""
+        """What each line of the ledger says about its judge."""
         revision = {"revision": self.revision} if self.revision else {}
         return {"judge": self.judge, "model": self.model, **revision, "prompt": self.prompt.name}
 
@@ -66,7 +66,7 @@ class Call:
         return [replace(self, nuggets=part) for part in (self.nuggets[:middle], self.nuggets[middle:]) if part]
 
     def only(self, asked: Callable[[str], bool]) -> Call:
-        """The call with the nuggets whose digests are to be asked."""
+        """The call with only the nuggets whose digests are to be asked about."""
         pairs = zip(self.nuggets, self.digests(), strict=True)
         return replace(self, nuggets=tuple(nugget for nugget, digest in pairs if asked(digest)))
 

@@ -3,8 +3,8 @@
 Only this machine is asked unless `[judge.NAME] network = true` and the environment variable NUGGETEER_HOSTS names the
 host. A collection may come from anybody, so its settings alone cannot send answers and a key to a host of their choice.
 
-The key is read from the environment variable that the settings name. It is only in the request's header: `repr`,
-errors and what is kept of replies do not have it.
+The key is read from the environment variable that the settings name. It is only in the request's header, never in
+`repr`, errors or stored replies.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Unavailable(Exception):
 
 
 class Refused(Exception):
-    """The server will not answer this request. `without` are the parts of it that the server may not know."""
+    """The server will not answer this request. `without` are the parts that the server may not know."""
 
     def __init__(self, what: str, without: frozenset[str] = frozenset()) -> None:
         super().__init__(what)
@@ -113,8 +113,9 @@ class Client:
 
     @contextmanager
     def _deadline(self) -> Iterator[Callable[[], bool]]:
-        """The time of one request, whole; afterwards, its connection is cut. httpx would begin to count anew with each
-        piece that comes, so a server that sends a byte now and then, or "100 Continue" for ever, would keep us."""
+        """The time of one whole request. When it is over, the connection is cut. httpx would begin to count anew with
+        each piece that comes, so a server that sends a byte now and then, or "100 Continue" for ever, would keep us
+        waiting."""
         self._over = over = threading.Event()
         timer = threading.Timer(self._judge.timeout, self._cut, [over])
         timer.daemon = True
@@ -149,7 +150,7 @@ class Client:
                 # To connect, and then to agree on keys: these are not cut.
                 timeout=self._httpx.Timeout(self._judge.timeout, connect=self._judge.timeout / 2),
                 follow_redirects=False,
-                # A proxy of the environment must not see what is meant for this machine.
+                # A proxy from the environment must not see what is meant for this machine.
                 trust_env=not is_loopback(urlsplit(self._address).hostname or ""),
                 verify=self._address.startswith("https"),  # without certificates to read, a client is made at once
             )
@@ -198,7 +199,7 @@ def check_address(judge: JudgeSettings, environment: Mapping[str, str] = os.envi
 
 
 def endpoint_host(judge: JudgeSettings) -> str:
-    """The host of a judge's address; raises if that is no address."""
+    """The host of a judge's address; raises if that is not an address."""
     return _parts(judge).hostname or ""
 
 
@@ -228,7 +229,7 @@ def is_loopback(host: str) -> bool:
 
 
 def read_reply(content: bytes, secret: Secret = NO_SECRET) -> Reply:
-    """The reply in a server's answer, without the key; raises `Unavailable` if it is none."""
+    """The reply in a server's answer, without the key; raises `Unavailable` if there is none."""
     try:
         whole = orjson.loads(content)
         choice = whole["choices"][0]
@@ -300,7 +301,7 @@ def _read(response: httpx.Response) -> bytes:
 
 
 def _tokens(choice: dict[str, Any]) -> tuple[Token, ...] | None:
-    """The pieces of the reply with their alternatives; None where the server gives none, or garbage."""
+    """The pieces of the reply with their alternatives; None if the server gives none, or garbage."""
     try:
         return tuple(map(_token, choice["logprobs"]["content"]))
     except (KeyError, TypeError, AttributeError):

@@ -1,4 +1,4 @@
-"""Asking a judge where its verdicts narrow a score, or a difference, until that is narrow enough or narrows no more."""
+"""Asking a judge where its verdicts narrow a score, or a difference, until it is narrow enough or narrows no more."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class _State:
 
 def plan_mixture(subject: AskingSubject, judges: Sequence[JudgeSettings], person: float, width: float) -> VerdictPlan:
     """The cheapest mixture of judges and a person that makes the judging part of a score so wide. What the judges have
-    said already is in the guesses; new calls are planned for the other nuggets."""
+    already said is in the guesses. New calls are planned for the other nuggets."""
     state, sources = _State.read(subject), []
     scorer, runs = state.scorer, state.runs
     for judge in judges:
@@ -91,8 +91,8 @@ def plan_mixture(subject: AskingSubject, judges: Sequence[JudgeSettings], person
 
 @dataclass(frozen=True)
 class Narrowed:
-    """What was asked until now, and how wide the judging part was at first and is expected to be, or is after the last
-    round where a width was asked for."""
+    """What has been asked so far, and how wide the judging part was at first and is expected to be now. If a width was
+    asked for, it is the width after the last round."""
 
     asked: Asked
     before: float

@@ -1,11 +1,11 @@
 """In which order to ask: the calls whose verdicts are expected to narrow a score most for their price come first.
 
-What a certain verdict on each nugget would take away of the score's variance is what `judge` goes by (judging/suggest),
-and how the interval narrows with it is what `judge` forecasts: verdicts on some answers say something of all.
-A judge's verdict takes away the part of it that `Worth.explained` says. Its errors have something in common, though:
-nobody knows its rates exactly, and that part of the error no number of its verdicts averages out. Say that the verdicts
-so far take away G of the variance V, and that the unknown rates bring in D. Then the score is best moved by only
-G / (G + D) of what the verdicts say, and that leaves V − G² / (G + D).
+As in `judge` (judging/suggest), the starting point is how much of the score's variance a certain verdict on each nugget
+would remove, and how the interval is forecast to narrow with it: verdicts on some answers say something about all. A
+judge's verdict removes the part of this that `Worth.explained` says. But its errors have something in common: nobody
+knows its rates exactly, and no number of its verdicts averages that part of the error out. Suppose that the verdicts so
+far remove G of the variance V, and that the unknown rates add D. Then the score is best moved by only G / (G + D) of
+what the verdicts say, and that leaves V − G² / (G + D).
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ TINY: Final = 1e-9
 class OpenNuggets:
     """The nuggets of one answer or of two runs' answers whose verdicts would narrow a score.
 
-    `share` is what a certain verdict tells, of all that there is to tell, `weight` of the nugget in the score (negative
-    in the run that is compared with). A person reads `card` by card, and takes so many `seconds` for each nugget. When
-    so much is `told`, the judging part is likely to have these `widths`; the first is now."""
+    `share` is the share of everything unknown that a certain verdict tells. `weight` is the nugget's in the score
+    (negative in the run that is compared with). A person reads `card` by card, and takes `seconds` for each nugget.
+    After so much is `told`, the judging part is likely to have these `widths`; the first is now."""
 
     side: Ints
     nugget: Ints
@@ -164,6 +164,6 @@ def order_calls(
 
 
 def remaining_variance(variance: float | Vector, taken: Vector, doubt: Vector) -> Vector:
-    """What is left of a variance of which verdicts take away `taken` and bring in `doubt`."""
+    """What is left of a variance from which verdicts remove `taken`, and to which they add `doubt`."""
     used = np.divide(taken**2, taken + doubt, out=np.zeros_like(taken), where=taken > 0)
     return np.asarray(np.maximum(variance - used, 0.0))

@@ -2,8 +2,8 @@
 
 Each judge is asked first where its verdicts tell most for their price. A person reads answers in the order of `judge`,
 and is paid by the minute, so a person alone takes the minutes that `judge` and `nightly` name. All mixtures on a grid
-of so many calls of each judge are compared by their prices. Judges are taken to err independently of each other, given
-the truth.
+of numbers of calls of each judge are compared by their prices. Judges are assumed to err independently of each other,
+given the truth.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from nuggeteer.asking.worth import Worth
 from nuggeteer.fields import Count, Number, Part, about
 from nuggeteer.records import AnswerKey, Bools, Ints, Vector
 
-STEPS: Final = 12  # of each judge's calls that are tried, beside none
+STEPS: Final = 12  # of each judge's calls to try, beside none
 PERSON: Final = "person"
 
 
@@ -34,7 +34,7 @@ class Source:
     members: list[Ints]  # the open nuggets of each call, by their positions
 
     def nuggets(self, calls: int, size: int) -> Bools:
-        """The nuggets of the first so many calls."""
+        """The nuggets of the first calls, up to this number."""
         chosen = np.zeros(size, dtype=bool)
         chosen[np.concatenate([np.zeros(0, dtype=np.int64), *self.members[:calls]])] = True
         return chosen
@@ -60,7 +60,7 @@ class Mixture(Part):
 
 @dataclass(frozen=True)
 class VerdictPlan:
-    """The cheapest mixture that reaches a width, and the cheapest without each source; None where there is none."""
+    """The cheapest mixture that reaches a width, and the cheapest without each source; None if there is none."""
 
     run: str
     against: str | None

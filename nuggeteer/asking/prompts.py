@@ -8,11 +8,11 @@ A template is a text. The part before a line `---` is the system's message, the 
     {boundary}  the code in these markers
     {reply}     which JSON to reply with
 
-`{nuggets}`, `{answer}` and `{reply}` must stand in it once each. Other braces stay as they are. Our own templates have
-a version in their names, and a template of a user has a hash of its content, so a changed template is another prompt.
+`{nuggets}`, `{answer}` and `{reply}` must each occur once. Other braces stay as they are. Our own templates have a
+version in their names, and a template of a user has a hash of its content, so a changed template is another prompt.
 
-An answer is hostile text. It stands between markers with a random code of its own for each call, so it cannot close
-them. What it says inside, a model may still believe (SECURITY.md).
+An answer is hostile text. It stands between markers with a random code, new for each call, so it cannot close them. A
+model may still believe what it says inside (SECURITY.md).
 """
 
 from __future__ import annotations

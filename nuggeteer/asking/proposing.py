@@ -63,7 +63,7 @@ class Text:
 
 @dataclass
 class Proposed:
-    """What came of it."""
+    """The result."""
 
     texts: int = 0  # that were asked about now
     proposals: list[Proposal] = field(default_factory=list)

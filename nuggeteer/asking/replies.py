@@ -1,9 +1,9 @@
-"""Replies of a model: one label for each numbered nugget, and how probable each is where the server says so.
+"""Replies of a model: one label for each numbered nugget, and how probable each is, if the server says so.
 
-A reply is a JSON object {"1": label, ..., "N": label}. Labels have numbers, so a reply that drops, repeats or reorders
-nuggets cannot shift the rest. Prose around the object and a block of thinking before it do not matter. Anything else is
-a `WrongShape`: too few or too many numbers, a number twice, an unknown label, two objects that differ. So is a reply
-that cannot be read to its end: an answer that it quotes could stand before its own labels, and hide them.
+A reply is a JSON object {"1": label, ..., "N": label}. Labels have numbers, so the others stay right if a reply drops,
+repeats or reorders nuggets. Prose around the object and a block of thinking before it do not matter. Anything else is a
+`WrongShape`: too few or too many numbers, a number twice, an unknown label, two objects that differ. So is a reply that
+cannot be read to its end: an answer that it quotes could stand before its own labels, and hide them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class WrongShape(Exception):
 
 @dataclass(frozen=True)
 class Token:
-    """A piece of the reply with its alternatives: how probable the model found each piece at this place."""
+    """A piece of the reply with its alternatives: how probable the model found each one at this place."""
 
     text: str
     alternatives: dict[str, float]  # log probabilities
@@ -70,8 +70,8 @@ def read_labels(content: str, count: int, tokens: Sequence[Token] | None = None)
 
 
 def objects(content: str) -> list[dict[str, Any]]:
-    """The JSON objects that a reply holds, outside of its thinking, and those inside of them: a text that the reply
-    quotes can begin an object that ends behind the model's own. Raises `WrongShape` if a key stands in one twice."""
+    """The JSON objects that a reply holds outside its thinking, and those inside them: a text that the reply quotes can
+    begin an object that ends after the model's own. Raises `WrongShape` if an object has a key twice."""
     if len(content) > LONGEST_REPLY:
         raise WrongShape(f"the reply has more than {LONGEST_REPLY:,} characters")
     text = _without_thinking(content)
@@ -139,7 +139,7 @@ def _label(value: Any) -> str:
 
 
 def _agreeing(label: str, chances: tuple[float, float, float] | None) -> tuple[float, float, float] | None:
-    """Probabilities of which the label is a likely one; others belong to some other place in the reply."""
+    """Probabilities that make the label likely; others belong to some other place in the reply."""
     return chances if chances and chances[LABELS.index(label)] > 0 else None
 
 

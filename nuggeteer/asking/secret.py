@@ -1,9 +1,9 @@
 """A key, and how it is struck out of what a server says.
 
-A server that quotes the key may write it as JSON, addresses and HTML have it, or in base64 or hexadecimal digits, each
-within any other. Whoever decodes what we keep must not find it. So a text is decoded here until nothing is left to
-decode. Where the key shows after escapes were read, it is struck out; where it shows in what base64, digits or
-quoted-printable hide, nothing of the text is kept. Nor is anything where decoding would take too long.
+A server that quotes the key may escape it as in JSON, addresses or HTML, or write it in base64 or hexadecimal digits,
+each within any other. Nobody who decodes what we keep must find it. So a text is decoded here until nothing is left to
+decode. If the key shows after escapes were read, it is struck out. If it shows in what base64, digits or
+quoted-printable hide, or if decoding would take too long, nothing of the text is kept.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from nuggeteer.asking.replies import LONGEST_REPLY
 
 STRUCK: Final = "***"
 SHORTEST: Final = 8  # characters of what is struck out; shorter ones are in many texts by chance
-READ: Final = 2 * LONGEST_REPLY  # characters; nothing that lies behind them is kept
-MOST: Final = 20 * READ  # characters that are looked at, in all that is decoded of a text
+READ: Final = 2 * LONGEST_REPLY  # characters; nothing after them is kept
+MOST: Final = 20 * READ  # characters to look at, in everything decoded from a text
 _BLANK: Final = {"n": "\n", "r": "\r", "t": "\t"}
 _escape = re.compile(r"\\(?:(?:u00|U000000|x)([0-7][0-9a-fA-F])|u\{0*([0-7]?[0-9a-fA-F])\}|(.))")
 _wide_percent = re.compile(r"%u00([0-7][0-9a-fA-F])")
@@ -61,7 +61,7 @@ class Secret:
 
 
 def _holds(text: str, forms: frozenset[str]) -> bool:
-    """Whether the key is in anything that the text unpacks to, or that may be so for all that is looked at."""
+    """Whether the key is in anything that the text unpacks to, or may be beyond what is looked at."""
     waiting, looked_at = [text], 0
     while waiting:
         for read in _every_reading(waiting.pop()):
@@ -83,7 +83,7 @@ def _every_reading(text: str) -> Iterator[str]:
 
 
 def _decoded(text: str) -> Iterator[str]:
-    """The text after each step of reading escapes, until there is none left. Each step makes it shorter."""
+    """The text after each step of reading escapes, until none is left. Each step makes it shorter."""
     before = None
     while text != before:
         before = text
@@ -133,7 +133,7 @@ def _joined(found: Iterator[bytes]) -> str:
 
 @lru_cache(maxsize=8)
 def _readings(key: str) -> frozenset[str]:
-    """The key in small letters, and what it becomes where escapes are read that it seems to have."""
+    """The key in small letters, and what it becomes when apparent escapes in it are read."""
     return frozenset(form.lower() for form in _every_reading(key) if len(form) >= SHORTEST)
 
 
@@ -151,5 +151,5 @@ def _digits(text: str) -> Iterator[str]:
     for encode in (b64encode, urlsafe_b64encode):
         for before in range(3):
             digits = encode(bytes(before) + text.encode()).decode().rstrip("=")
-            # At both ends there are digits that also depend on what stands beside the text.
+            # At both ends, digits also depend on what stands beside the text.
             yield digits[(0, 2, 3)[before] : len(digits) - (len(digits) % 4 != 0)]

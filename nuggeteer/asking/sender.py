@@ -1,4 +1,4 @@
-"""One call, however many requests it takes: paced, paid from the budget, tried again where that can help."""
+"""One call, however many requests it takes: paced, paid from the budget, tried again if that can help."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Spending:
 
 
 class Sender:
-    """Asks one endpoint. Workers share it; each has a client of its own."""
+    """Asks one endpoint. Workers share it, but each has its own client."""
 
     def __init__(
         self, judge: JudgeSettings, prompt: Prompt, budget: Budget, connect: Callable[[JudgeSettings], Client] = Client
@@ -134,7 +134,8 @@ class Sender:
         return client
 
     def _pause(self, wait: float | None, tries: int) -> None:
-        """Wait before the next try: all workers as long as the server asks, else this one, longer each time."""
+        """Wait before the next try. All workers wait as long as the server asks; otherwise this one waits, longer each
+        time."""
         pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (tries - 1)) * self._random.uniform(0.5, 1.5)
         if wait is not None:
             self._pacer.hold(wait)

@@ -1,5 +1,5 @@
-"""A session: workers ask one judge about a list of calls, and every reply is on the disk before the next is asked for.
-What that would cost is estimated before anything is sent.
+"""A session: workers ask one judge about a list of calls, and every reply is on disk before the next is asked for. The
+cost is estimated before anything is sent.
 
 A reply of a wrong shape is asked for again in halves, down to single nuggets. What still fails is listed. It is never
 guessed and never counted as a no.
@@ -68,7 +68,7 @@ class Estimate:
 
 
 def estimate(calls: Iterable[Call], store: VerdictStore, judge: JudgeSettings, prompt: Prompt) -> Estimate:
-    """Of the calls, those that the store has no answer for."""
+    """An estimate of the calls that the store has no answer for."""
     count = nuggets = known = sent = replied = 0
     for call in calls:
         pending = call.only(store.is_open)
@@ -214,14 +214,14 @@ def server_said(reply: Reply) -> dict[str, Any]:
 
 
 class Queue(Generic[T]):
-    """What waits for the workers, which may put something back. Adding to `waiting` needs no lock."""
+    """What waits for the workers. They may put something back. Adding to `waiting` needs no lock."""
 
     def __init__(self, stop: threading.Event) -> None:
         self.waiting: deque[T] = deque()
         self._stop, self._lock, self._busy = stop, threading.Lock(), 0
 
     def work(self, do: Callable[[T], None]) -> None:
-        """What one worker does: takes one thing after the other, until nothing is left or `stop` is set."""
+        """What one worker does: it takes one thing after the other, until nothing is left or `stop` is set."""
         while (one := self._take()) is not None:
             try:
                 do(one)
@@ -230,7 +230,7 @@ class Queue(Generic[T]):
                     self._busy -= 1
 
     def _take(self) -> T | None:
-        """None when there is nothing left, also not what may be put back by others."""
+        """None when nothing is left, not even what others may put back."""
         while not self._stop.is_set():
             with self._lock:
                 if self.waiting:
@@ -243,8 +243,8 @@ class Queue(Generic[T]):
 
 
 class Workers:
-    """So many threads, each of which does `work` once. It must return soon after `stop` is set, and must not begin
-    anything then. An error in one of them sets `stop`, too."""
+    """Threads that each do `work` once. `work` must return soon after `stop` is set, and must begin nothing then. An
+    error in one of them also sets `stop`."""
 
     def __init__(self, count: int, work: Callable[[], None], stop: threading.Event) -> None:
         self._work, self._stop, self._one_ended = work, stop, threading.Event()
@@ -255,8 +255,8 @@ class Workers:
     def run(self, watch: Callable[[], None]) -> None:
         """Returns when all have ended, or raises the first error. `watch` is called now and then meanwhile.
 
-        A `KeyboardInterrupt` waits for the replies that are on their way, which are paid for, and then goes on. The
-        second time, nothing is waited for."""
+        A `KeyboardInterrupt` waits for the replies that are on their way, which are paid for, and then goes on. A
+        second one waits for nothing."""
         interrupted: KeyboardInterrupt | None = None
         left = iter(self._threads)
         while True:
@@ -279,9 +279,9 @@ class Workers:
             raise self._errors[0]
 
     def _are_at_work(self) -> bool:
-        """Neither Thread.join nor is_alive says so: where one is interrupted, it may take a thread that is running for
-        dead (CPython's issue 90882). A thread that an interrupt has kept from starting has no number yet; if it starts
-        all the same, it finds `stop` set."""
+        """Neither Thread.join nor is_alive says this: if one is interrupted, it may take a running thread for dead
+        (CPython's issue 90882). A thread that an interrupt has kept from starting has no number yet. If it still
+        starts, it finds `stop` set."""
         return any(thread.ident is not None and thread not in self._ended for thread in self._threads)
 
     def _perform(self) -> None:

@@ -60,7 +60,7 @@ class VerdictStore:
     """The verdicts of one judge, and the calls that were made for them."""
 
     def __init__(self, root: Path, identity: Identity, kind: str = "") -> None:
-        """`kind` tells the ledger of other questions than "which nuggets?" apart."""
+        """`kind` distinguishes ledgers of questions other than "which nuggets?"."""
         name = assessor_name(identity.judge) + kind
         self.root, self.identity = root, identity
         self.path = own_path(root, f"judges/{name}.jsonl")
@@ -92,7 +92,7 @@ class VerdictStore:
             return pair not in self._known and pair not in self.failed
 
     def ask_again(self) -> None:
-        """Forget what failed, so that it is asked again."""
+        """Forget what failed, so that it is asked about again."""
         with self._state:
             self.failed.clear()
             self.malformed.clear()
@@ -111,7 +111,7 @@ class VerdictStore:
                         take(record)
 
     def check_writable(self) -> None:
-        """Raises `InputError` where a ledger cannot be written to: a reply is paid for before it can be kept."""
+        """Raises `InputError` if a ledger cannot be written to: a reply is paid for before it can be kept."""
         for path in (self.calls_path, self.path):
             self._append(path, b"", flush=False)
 
@@ -138,7 +138,7 @@ class VerdictStore:
         self.write(list(lines), self.call_line(call, outcome, *took, reason, reply, labels, **more))
 
     def recover(self, call: Call) -> None:
-        """Write the verdicts of which only the call was written."""
+        """Write the verdicts of calls that were written without them."""
         lines = []
         for nugget, pair in zip(call.nuggets, call.digests(), strict=True):
             if self.is_open(pair) and (answer := self._answered.get(pair)):
@@ -239,7 +239,7 @@ class VerdictStore:
         place = int(blake2b(f"{self.identity.judge} {answer}".encode(), digest_size=7).hexdigest(), 16)
         try:
             fcntl.lockf(self._opened_locks(), fcntl.LOCK_EX | fcntl.LOCK_NB if hold else fcntl.LOCK_UN, 1, place)
-        except (BlockingIOError, PermissionError) as error:  # some systems say so that another process has it
+        except (BlockingIOError, PermissionError) as error:  # how some systems say that another process has it
             raise BlockingIOError from error
         except OSError as error:
             remedy = "nothing was asked; keep the collection on a local disk"

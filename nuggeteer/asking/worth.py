@@ -1,10 +1,10 @@
 """What a judge's verdicts are worth: how often it gives each label where humans say yes, and where they say no.
 
 The rates are learned from pairs that both have judged, and start from those of SummHay's six LLM judges
-(experiments/asking.md). So a judge that nobody has checked counts for something, and for how little is known too.
+(experiments/asking.md). So a judge that nobody has checked counts for something, with the doubt of how little is known.
 
-A judge is right where the words and people's verdicts on other texts are right, too. Only a part of what its label says
-is new (`novelty`): the less, the more people have judged.
+A judge is often right where the words and people's verdicts on other texts are right too. Only a part of what its label
+says is new (`novelty`), and this part falls the more people have judged.
 """
 
 from __future__ import annotations
@@ -28,13 +28,12 @@ PRIOR: Final = np.array([[1.19, 3.56, 3.35], [14.21, 7.12, 0.88]])  # no, yes ×
 
 
 # The part of a label's log likelihood ratio that is new, without any human verdict, and how fast it falls with human
-# verdicts for each nugget; of more verdicts than that, it is not known. Measured on SummHay, with the model of version
-# 0.1.0.
+# verdicts for each nugget; beyond that many it is not known. Measured on SummHay, with the model of version 0.1.0.
 NEW, FALL, MOST = 0.81, 5.0, 4.75
 
 
 def novelty(verdicts: float) -> float:
-    """The part of a label that is new, after so many human verdicts for each nugget in the mean."""
+    """The part of a label that is new, after so many human verdicts for each nugget on average."""
     return float(NEW * (1 + FALL * min(verdicts, MOST)) ** -0.25)
 
 
@@ -82,8 +81,8 @@ class Worth:
         return np.stack([(1 - probability)[:, None] * after, probability[:, None] * after], axis=1)
 
     def doubt(self, sways: Vector) -> Vector:
-        """The variance that unknown rates put into a score, which all verdicts of the judge have in common, so more of
-        them do not average it out. `sways` are sums over nuggets."""
+        """The variance that unknown rates add to a score. All verdicts of the judge share it, so more of them do not
+        average it out. `sways` are sums over nuggets."""
         total = self.counts.sum(axis=1)
         mean = (sways * self.rates).sum(axis=-1)
         spread = (sways**2 * self.rates).sum(axis=-1) - mean**2  # of a Dirichlet distribution

@@ -1,4 +1,4 @@
-"""The answer key of a collection: its questions and nuggets, in an order that no order of lines changes."""
+"""The answer key of a collection: its questions and nuggets, in an order that does not depend on the order of lines."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ DEEPEST = 10  # groups inside groups
 def group_problems(
     path: Path, nuggets: Mapping[str, Mapping[str, Nugget]], lines: Mapping[tuple[str, str], int]
 ) -> Iterator[Problem]:
-    """What is wrong with the groups of each question: unknown members, members of two groups, circles, and members with
-    a weight of their own, which would count for nothing."""
+    """What is wrong with the groups of each question: unknown members, members of two groups, circles, and members that
+    have a weight, which would count for nothing."""
     for qid, own in nuggets.items():
         groups = {name: nugget for name, nugget in own.items() if nugget.members}
         within: dict[str, str] = {}
@@ -67,7 +67,7 @@ def read_key(root: Path, problems: list[Problem]) -> AnswerKey:
     for qid in (qid for qid, own in nuggets.items() if not own):
         what, remedy = f"the question {qid!r} has no nuggets", "it has no score; add nuggets or delete it"
         problems.append(Problem(str(asked_in), line_of[qid], what, remedy, "warning"))
-    if errors_in(wrong):  # the caller stops; until then there are no groups
+    if errors_in(wrong):  # the caller stops here; until then there are no groups
         nuggets = {qid: {name: n for name, n in own.items() if not n.members} for qid, own in nuggets.items()}
     # These orders do not depend on the order of nuggets.jsonl, so the draws of intervals do not either.
     scored = [qid for qid in (nuggets if listed else sorted(nuggets, key=natural_order)) if nuggets[qid]]
@@ -94,7 +94,7 @@ def _read_questions(path: Path, root: Path, problems: list[Problem]) -> tuple[di
 def _read_nuggets(
     path: Path, root: Path, questions: Iterable[str] | None, problems: list[Problem]
 ) -> tuple[Nuggets, Lines]:
-    """The nuggets of the questions that are listed, if any are, and of those that are not."""
+    """The nuggets of the listed questions, if any are listed, and of the others."""
     nuggets: Nuggets = {qid: {} for qid in questions or ()}
     lines: Lines = {}
     members: set[tuple[str, str]] = set()  # of groups, whose importance is the group's
@@ -126,7 +126,7 @@ def _doubts(nugget: Nugget) -> Iterator[tuple[str, str]]:
 
 
 def _missing_votes(path: Path, nuggets: Mapping[str, Mapping[str, Nugget]], lines: Lines) -> Iterator[Problem]:
-    """Assessors who voted on some nuggets of a question only."""
+    """Assessors who voted on only some nuggets of a question."""
     for qid, own in nuggets.items():
         members = {member for nugget in own.values() for member in nugget.members}
         rated = {name: n for name, n in own.items() if name not in members and n.importance != "forbidden"}

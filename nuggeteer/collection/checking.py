@@ -54,7 +54,7 @@ def check(root: Path | str) -> list[Problem]:
 
 
 def _check_texts_of_judgements(collection: Collection, unseen: Set[tuple[str, str]], problems: list[Problem]) -> None:
-    """A verdict whose text is in none of the runs is still good, yet often a sign of an edited text."""
+    """A verdict whose text is in none of the runs is still valid, but often a sign of an edited text."""
     absent = sum(j.scope == "response" and (j.qid, verdict_form(j.text)) in unseen for j in collection.judgements)
     if absent:
         what = f"{absent} judged texts are in none of the runs"

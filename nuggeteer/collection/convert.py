@@ -33,7 +33,7 @@ class Converted:
     written: tuple[Path, ...]
     counts: Mapping[str, int]
     problems: tuple[Problem, ...]
-    unused: Mapping[str, int]  # what is kept, and used by nothing
+    unused: Mapping[str, int]  # what is kept but unused
     left_out: Mapping[str, int]  # what is not converted
     machine: bool = False  # its verdicts are a machine's
     as_truth: bool = False  # and the standard to score by

@@ -1,7 +1,7 @@
 """What a file is, what it holds, and what can be done with it now.
 
-A file is one of our own, or of a format that can be converted, or of no known kind. It is read whole, so that what is
-wrong with it is known before anything is written. `broken` says whether it can be read, not whether its kind is known.
+A file is one of our own, or in a format that can be converted, or of no known kind. It is read whole, so that its
+faults are known before anything is written. `broken` says whether it can be read, not whether its kind is known.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ NEW = "my-collection"  # where commands put what is converted, if there is no co
 
 @dataclass(frozen=True)
 class Finding:
-    """What is known of a file. `format` is the name for `convert`; our own files have none."""
+    """What is known about a file. `format` is the name for `convert`; our own files have none."""
 
     path: Path
     about: str
@@ -56,12 +56,12 @@ class Finding:
 
     @property
     def broken(self) -> bool:
-        """Whether something in it has to be mended before it can be used."""
+        """Whether something in it must be mended before it can be used."""
         return self.unreadable or bool(errors_in(self.problems))
 
 
 def examine(path: Path | str, collection: Path | str | None = None) -> Finding:
-    """Look at a file or folder. `collection` is where commands shall put what it has."""
+    """Look at a file or folder. `collection` is where the commands will put its content."""
     path = Path(path)
     if path.is_dir():
         return _folder(path)
@@ -170,7 +170,7 @@ def _named(folder: Path) -> str:
     return shlex.quote(str(folder))
 
 
-# What files of no format of ours begin with, or have among their columns or keys, and what can be done.
+# How files in formats that we do not read begin, or what is among their columns or keys, and what can be done.
 BEGINNINGS = (
     (b"PAR1", "a Parquet file; write it as JSON Lines, as with pandas' to_json(orient='records', lines=True)"),
     (b"\xff\xfe", "text in UTF-16; save it as UTF-8"),

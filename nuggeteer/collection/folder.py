@@ -78,8 +78,8 @@ class Collection(Shown):
     @cached_property
     def judges(self) -> tuple[str, ...]:
         """The judges whose verdicts count as evidence: those that `[match] judges` names, as files or as machines, and
-        those that `nuggeteer ask` had asked when this was first wanted. One that begins while a command runs is heard
-        by the next command: this one's scores must all hear the same."""
+        those that `nuggeteer ask` had asked when this was first wanted. One that begins while a command runs counts
+        only for the next command, because all scores of one command must use the same judges."""
         names = [judge.name for judge in self.settings.judges if judge.name == Path(judge.name).name]
         asked = [self.root / "judges" / f"{name}.jsonl" for name in names]
         inside = self.root.resolve()
@@ -123,7 +123,7 @@ class Collection(Shown):
         return first
 
     def loaded(self, runs: str | Path | Run | Iterable[str | Path | Run] | None) -> list[Run]:
-        """Runs that are given by name, by file or as themselves, one or several; None stands for all."""
+        """Runs given by name, by file or as themselves, one or several; None stands for all."""
         if runs is None:
             runs = self.run_names
         elif isinstance(runs, str | Path | Run):
@@ -154,7 +154,7 @@ class Collection(Shown):
         return path
 
     def read_run_file(self, path: Path, problems: list[Problem], named: bool) -> Run:
-        """The run in a file, which the user may have `named` and may then be anywhere."""
+        """The run in a file. If the user `named` it, it may be anywhere."""
         root = None if named else self.root
         if self.files_of_runs.get(bare_name(path)) == path:
             stored(path, problems)
@@ -201,7 +201,7 @@ def _or_stop(problems: list[Problem]) -> list[Problem]:
 
 
 def with_formats(problems: list[Problem]) -> list[Problem]:
-    """The problems, but a file of another project is one problem, which names its format."""
+    """The problems, with a file of another project as one problem, which names its format."""
     from nuggeteer.collection.foreign import name_formats  # which reads many formats
 
     return name_formats(problems) if errors_in(problems) else problems
@@ -238,7 +238,7 @@ def _without_verdicts(root: Path, names: Sequence[str]) -> Iterator[Problem]:
 
 
 def _in_order(judgements: Iterable[Judgement]) -> tuple[Judgement, ...]:
-    """In an order of their own, whatever that of lines and files: sums depend on the order of what is added."""
+    """In a fixed order, whatever that of lines and files: sums depend on the order of what is added."""
     about: dict[tuple[str, str], list[Judgement]] = {}  # sorted apart, for a million keys of sorting are large
     for judgement in judgements:
         about.setdefault((judgement.qid, judgement.nugget), []).append(judgement)

@@ -39,7 +39,7 @@ class Format:
     of_run: Callable[[Bundle, str], Iterable[Any]] | None = None
     of_key: Callable[[Bundle], Iterable[Any]] | None = None
     columns: bool = False
-    tags: bool = False  # its runs have the tags of TREC, which begin with the name of an institution
+    tags: bool = False  # its runs have TREC's tags, which begin with the name of an institution
     whole_answers: bool = False  # what it has of runs are answers of any length; a new collection cuts them
     # Reads files together, for a key that they share or that the collection has.
     read_together: Callable[[Sequence[Path], Iterable[Nugget]], list[Bundle]] | None = None
@@ -167,9 +167,9 @@ def recognised(opening: Opening) -> str | None:
 
 
 def name_formats(problems: Sequence[Problem], read_here: str | None = None) -> list[Problem]:
-    """The problems, with one in place of all errors of a file that is in a format of another project: it stands where a
-    file of a collection belongs, and can be converted. Nothing in such a file can be read, from its first line on.
-    The format `read_here` is in its place. A document that is longer than a line may be is not read for this."""
+    """The problems, with one in place of all errors of a file in another project's format: the file stands where a file
+    of a collection belongs, and can be converted. Nothing in such a file can be read, from its first line on. The
+    format `read_here` may stand there. A document that is longer than a line may be is not read for this."""
     found: dict[str, Problem] = {}
     wrong = (p.file for p in errors_in(problems) if p.line in (None, 1))
     for file in list(dict.fromkeys(wrong))[:LOOKED_AT]:

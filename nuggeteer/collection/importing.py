@@ -2,13 +2,11 @@
 
 A file is canonical JSON Lines, a spreadsheet as CSV or TSV (formats/spreadsheet.py), or AutoNuggetizer's assignments,
 which a machine made. These are read as `convert` reads them: nuggets have no ids and are found by their texts, a
-garbled assignment is a no, and assignments of nuggets that the key does not have are reported and left out. Without
-another name, the machine is called as `convert` calls it.
-What an assessor hands back from a page (formats/handed_in.py) also withdraws verdicts that an earlier file of that page
-brought, and proposes nuggets.
-A verdict that the assessor has already given, or has retracted since, is not written. A verdict that contradicts the
-assessor's own is an error. A verdict without a time counts as earlier than every retraction, and gets the time of the
-import.
+garbled assignment is a no, and assignments of nuggets that the key does not have are reported and left out. Unless the
+machine is given a name, it gets the one that `convert` gives it. What an assessor hands back from a page
+(formats/handed_in.py) may also withdraw verdicts from an earlier file of that page, and propose nuggets. A verdict that
+the assessor has already given, or has retracted since, is not written. A verdict that contradicts the assessor's own is
+an error. A verdict without a time counts as earlier than every retraction, and gets the time of the import.
 """
 
 from __future__ import annotations

@@ -124,7 +124,8 @@ class Ledger:
         self._write(line)
 
     def _verdict(self, judgement: Judgement, now: datetime, after: datetime | None) -> tuple[bytes, Judgement]:
-        """A verdict as its line, and as that will be read. It is later than the retraction `after`, or void."""
+        """A verdict as its line, and as that line will be read. It is later than the retraction `after`, or it would be
+        void."""
         at = judgement.at
         if at is None:
             at = as_written(max(now, after + _TICK) if after else now)
@@ -152,7 +153,7 @@ class Ledger:
 
 
 def assessor_name(name: str) -> str:
-    """The name itself, if a file can be called so everywhere; raises otherwise."""
+    """The name itself, if a file can have this name everywhere; raises otherwise."""
     if name != _safe(name) or not name:
         raise NuggeteerError(
             f"{name!r:.100} cannot be an assessor's name, because it cannot be a file's name everywhere; "
@@ -173,7 +174,7 @@ def default_assessor() -> str:
 
 
 def _safe(name: str) -> str:
-    """A name of letters, digits and a few marks that is a file's on any system; "" if nothing is left."""
+    """A name of letters, digits and a few marks that a file can have on any system; "" if nothing is left."""
     kept = (char if char.isalnum() or char in " ._@+-" else "-" for char in unicodedata.normalize("NFC", name))
     found = "".join(kept).lstrip(" .@+-")[:_LONGEST_NAME].rstrip(" .-")
     while len(found.encode()) > 2 * _LONGEST_NAME:

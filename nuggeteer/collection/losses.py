@@ -1,9 +1,9 @@
-"""What a foreign file has no place for: the difference between a collection and what is read from the file that it was
-written to. So nothing is lost without a word, in any format.
+"""What a foreign file has no place for: the difference between a collection and what is read back from the written
+file. So nothing is lost silently, in any format.
 
 Records are compared in their order within a question: the questions and nuggets of a key; of a run its responses, its
-questions and, if the file has any, the verdicts that were given on it. A file that has one answer to a question where
-the run has several responses has joined them.
+questions and, if the file has any, the verdicts that were given on it. If a file has one answer to a question and the
+run has several responses, the file has joined them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from nuggeteer.collection.foreign import format_of
 from nuggeteer.formats.bundle import Bundle, read_bundle
 from nuggeteer.records import Judgement, Nugget, Question, Response
 
-# The fields of a record, with what they are called here.
+# The fields of a record, with their names here.
 QUESTION = {"kind": "kinds", "target": "targets", "template": "templates", "extra": "other keys"}
 NUGGET = {"nugget": "ids", "descriptions": "descriptions", "importance": "importances", "weight": "weights"}
 NUGGET |= {"votes": "votes", "tags": "tags", "extra": "other keys"}
@@ -63,7 +63,7 @@ def losses(name: str, folder: Path, target: Path, run: str | None = None) -> Cou
 
 
 def _groups(bundle: Bundle) -> int:
-    """How many groups there are, which are taken out: they are compared by their number alone."""
+    """How many groups there are. They are taken out, and compared by their number alone."""
     nuggets = [nugget for nugget in bundle.nuggets if not nugget.members]
     count = len(bundle.nuggets) - len(nuggets)
     bundle.nuggets = nuggets
@@ -73,7 +73,7 @@ def _groups(bundle: Bundle) -> int:
 def _compare(
     found: Counter[str], what: str, fields: dict[str, str], before: Iterable[Any], after: Iterable[Any], key: Any
 ) -> None:
-    """Count the fields that records of `before` have and those of `after` with the same key do not."""
+    """Count the fields that records of `before` have, but records of `after` with the same key do not."""
     other = {key(record): record for record in after}
     for record in before:
         same = other.get(key(record))

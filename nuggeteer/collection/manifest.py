@@ -1,8 +1,8 @@
 """Reads the manifest, `runs.jsonl`: the group of each run, and how it was judged.
 
 TREC's tags have the name of the institution that sent a run, often with the year and a letter: `lcc05a`, `nyu_05_1`,
-`MIT2006b`, `05lcca`.
-Runs of one institution are alike. If they are not in one group, each is guessed from the other's verdicts.
+`MIT2006b`, `05lcca`. Runs of one institution are alike. If they are not in one group, each is guessed from the others'
+verdicts.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ def read_manifest(path: Path, problems: list[Problem]) -> dict[str, RunInfo]:
 
 
 def institution_of(tag: str) -> str | None:
-    """The letters that a run's tag begins with, if digits follow: of `lcc05a`, `lcc`. Those behind a year if it begins
-    with one, without the letter of the run: of `05lcca`, too."""
+    """The letters that a run's tag begins with, if digits follow: `lcc` for `lcc05a`. If the tag begins with a year,
+    the letters after it, without the letter of the run: `lcc` for `05lcca`, too."""
     found = _AHEAD.match(tag) or _BEHIND.fullmatch(tag)
     return (found[1] or found[2]).casefold() if found else None
 
 
 def alike_tags(path: Path, manifest: Mapping[str, RunInfo]) -> Iterator[Problem]:
-    """Runs that look like those of one institution in one year, of which some are in no group."""
+    """Runs that look like those of one institution in one year, some of them in no group."""
     alike: dict[tuple[str, str], list[RunInfo]] = {}
     for info in manifest.values():
         if (name := institution_of(info.run)) and (year := _YEAR.match(info.run)):
@@ -58,7 +58,7 @@ def alike_tags(path: Path, manifest: Mapping[str, RunInfo]) -> Iterator[Problem]
 
 
 def runs_without_file(path: Path, names: Collection[str]) -> Iterator[Problem]:
-    """Runs that the manifest lists, other than these."""
+    """Runs that the manifest lists but that are not among these."""
     readable = path.is_file() and is_regular(path, [], path.parent)
     for line, info in canonical.MANIFEST.read(path, []) if readable else ():
         if info.run not in names:

@@ -1,7 +1,7 @@
 """Collections and runs from data in memory.
 
-They are written as files, in a temporary folder if no other is given, and read again. So they are checked as all files
-are, and everything that works with a folder works with them.
+They are written as files, in a temporary folder if no other is given, and read again. So they are checked like all
+files, and everything that works with a folder works with them.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def make_collection(
 
 
 def make_run(collection: Collection, name: str, answers: Any) -> Run:
-    """A run from rows with `qid` and `text`, in rank order within a question. Nothing of it is kept on the disk; its
-    warnings are added to the collection's."""
+    """A run from rows with `qid` and `text`, in rank order within a question. Nothing of it stays on disk. Its warnings
+    are added to the collection's."""
     info = collection.manifest.get(name, RunInfo(name))
     problems: list[Problem] = []
     with tempfile.TemporaryDirectory(prefix="nuggeteer-") as folder:

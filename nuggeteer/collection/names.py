@@ -1,4 +1,4 @@
-"""Which folder or file is meant, by the name of a collection or of a run."""
+"""Which folder or file is meant by the name of a collection or of a run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def holds_key(folder: Path) -> bool:
 
 
 def require_collection(root: Path) -> None:
-    """Raise an error that says what is there instead, if a folder is no collection."""
+    """If a folder is not a collection, raise an error that says what is there instead."""
     if holds_key(root):
         return
     refuse_file(root)
@@ -84,7 +84,7 @@ def no_run(name: str, root: Path, known: tuple[str, ...]) -> NuggeteerError:
 def _places(name: str, root: Path) -> Iterator[Path]:
     for ending in ("", ".jsonl", ".jsonl.gz"):
         for folder in (Path(), root, root / "runs"):
-            if not ending or "/" in name or folder.name == "runs":  # runs.jsonl is no run
+            if not ending or "/" in name or folder.name == "runs":  # runs.jsonl is not a run
                 yield folder / f"{name}{ending}"
 
 

@@ -29,7 +29,7 @@ class OwnFile:
 
 
 def own_kind(opening: Opening) -> str | None:
-    """Which of our own files a file is by its beginning, if any."""
+    """Which of our own files a file is, judged by its beginning, if any."""
     return next((name for name, kind in OWN_FILES.items() if kind.recognises(opening)), None)
 
 

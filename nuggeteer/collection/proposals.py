@@ -2,8 +2,8 @@
 
     {"qid", "text", "importance", "from": the response, "run", "docid"?, "assessor", "at"}
 
-A language model's also have "machine": true, and "model", "prompt" and "key" of the call they come from. The owner of
-the key moves the right ones to `nuggets.jsonl` and gives them an id.
+A language model's lines also have "machine": true, and the "model", "prompt" and "key" of the call they come from. The
+owner of the key moves the right ones to `nuggets.jsonl` and gives them an id.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def repeats(text: str, known: Iterable[frozenset[str]]) -> bool:
 
 
 def read_proposals(root: Path, problems: list[Problem]) -> list[tuple[str, str]]:
-    """(qid, text) of what was proposed before, by whomever."""
+    """(qid, text) of what anybody proposed before."""
     path = root / "proposals.jsonl"
     if not os.path.lexists(path) or not is_regular(path, problems, root):
         return []
@@ -68,7 +68,7 @@ def read_proposals(root: Path, problems: list[Problem]) -> list[tuple[str, str]]
 
 
 def known_proposals(root: Path) -> list[tuple[str, str]]:
-    """As `read_proposals`; raises `InputError` where a line cannot be read, or it would be proposed again."""
+    """As `read_proposals`, but raises `InputError` if a line cannot be read: it might be proposed again."""
     problems: list[Problem] = []
     found = read_proposals(root, problems)
     stop_at_errors(problems)

@@ -1,4 +1,4 @@
-"""A run in memory: its records grouped by question and, where the collection says so, cut into responses."""
+"""A run in memory: its records grouped by question and, if the collection says so, cut into responses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nuggeteer.formats.sentences import pieces
 from nuggeteer.records import AnswerKey, AnswerParts, Run, RunInfo
 from nuggeteer.settings import Split
 
-NO_ANSWER: Final = "no answer to question"  # so begins what is wrong with a run that leaves one out
+NO_ANSWER: Final = "no answer to question"  # the beginning of the problem of a run that leaves one out
 TEXT_OR_NOT, NUMBER_OR_NOT = (str, type(None)), (int, type(None))
 
 
@@ -30,8 +30,7 @@ def read_run(
     name: str | None = None,
 ) -> Run:
     """The run in a file; its records cut into responses if `split` says so. A file of the collection in `root` that
-    leads out of it is not read. The run has the file's name, unless
-    it is given another."""
+    leads out of it is not read. The run has the file's name unless it is given another."""
     position = key.position
     texts: list[str] = []
     docids: list[str | None] = []
@@ -43,7 +42,7 @@ def read_run(
         get: Callable[[str], Any] = record.get
         qid, text, docid, rank = get("qid"), get("text"), get("docid"), get("rank")
         place = position.get(qid) if type(qid) is str else None
-        # To check every line field by field would take as long as all else that is done to read it.
+        # To check every line field by field would take as long as everything else in reading it.
         if place is None or type(text) is not str or type(docid) not in TEXT_OR_NOT or type(rank) not in NUMBER_OR_NOT:
             response = canonical.RESPONSES.checked(str(path), line, record, problems)
             if response is None:

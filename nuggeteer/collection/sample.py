@@ -24,7 +24,7 @@ def sample_folder() -> Path:
 
 
 def true_sample(collection: Collection) -> Collection:
-    """The sample with all that is true of its builds, which its folder does not say. No guess sees it."""
+    """The sample with the truth about its builds, which its folder does not have. No guess sees it."""
     package = Path(__file__).parent.parent
     installed = package / "truth"
     folder = installed if installed.is_dir() else package.parent / "judgements" / "truth"
@@ -61,7 +61,7 @@ def copy_sample(folder: Path | str) -> bool:
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".nuggeteer-") as staging:
             copy = Path(staging) / "sample"
             shutil.copytree(sample_folder(), copy, ignore=shutil.ignore_patterns(".nuggeteer"))
-            if folder.exists():  # perhaps the one in which the user is: it stays, and becomes a collection at the end
+            if folder.exists():  # perhaps the user's current folder: it stays, and becomes a collection at the end
                 for inside in sorted(copy.iterdir(), key=lambda path: path.name == "nuggets.jsonl"):
                     inside.rename(folder / inside.name)
             else:

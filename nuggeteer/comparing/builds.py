@@ -1,20 +1,20 @@
-"""Two builds drawn together, given what the words of both say of the difference between them.
+"""Two builds drawn together, given what the words of both say about the difference between them.
 
-The model believes that a build departs from its system by w ~ N(0, σ_w²), whatever its answers look like. Whoever sees
-both builds knows more. Where the words of the new answers match better on the whole, the build is better by more than
+The model believes that a build departs from its system by w ~ N(0, σ_w²), whatever its answers look like. But the
+answers of both builds say more. If the words of the new answers match better overall, the build is better by more than
 the pairs say one by one: real changes move words and facts together, as between the systems of a public collection and
-in nights made of their answers (experiments/nights.py). And answers in nearly the same words leave less to be
-different. For two builds,
+in nights made of their answers (experiments/nights.py). And answers in nearly the same words leave less room for a
+difference. For two builds,
 
     m     the mean change of b · x (words only) over the answers that changed, and e its standard error
     room  2 (1 − l) / s², with the share s of the answers that changed and their likeness l, the mean cosine of their
           words: a change of few answers may be as large as one of all
 
-the words have really changed by μ ~ N(0, V room), of which m is a measurement with the error e; and the difference of
-the builds, δ = w(new) − w(old), is N(γ μ, σ² room), with γ itself uncertain. Where judges read both builds, what they
-say counts, with a γ, σ and V of their own. All come from nights of public collections (experiments/changes.py).
-Verdicts say the same of δ as before. As δ has a normal posterior, its draws are moved and stretched to the new one, and
-all that goes with δ moves with it (`SmoothDraws.given`): both runs are drawn from these.
+the words have really changed by μ ~ N(0, V room), and m measures μ with the error e. The difference of the builds, δ =
+w(new) − w(old), is N(γ μ, σ² room), with γ itself uncertain. Where judges read both builds, what they say counts, with
+a γ, σ and V of their own. All come from nights of public collections (experiments/changes.py). Verdicts say the same
+about δ as before. δ has a normal posterior, so its draws are moved and stretched to the new one, and everything
+correlated with δ moves along (`SmoothDraws.given`). Both runs are drawn from the result.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Contrast:
 
 @dataclass(frozen=True)
 class Change:
-    """What is believed of δ, given by how much words or judges have changed: γ and its standard deviation, σ, V."""
+    """What is believed about δ, given how much words or judges have changed: γ and its standard deviation, σ, V."""
 
     factor: float
     doubt: float
@@ -114,8 +114,8 @@ class Change:
 
 
 def contrast_of(scorer: Scorer, old: MatchedRun, new: MatchedRun, alike: Bools) -> Contrast | None:
-    """None if no answer changed that both builds give. Verdicts have no part in it: of answers that were read, the
-    words count as of others."""
+    """None if no answer changed that both builds give. Verdicts have no part in it: the words of answers that were read
+    count like those of others."""
     fit, answered = scorer.model, [np.diff(run.run.offsets) > 0 for run in (old, new)]
     changed = ~alike & answered[0] & answered[1]
     if not changed.any() or not isinstance(fit, SmoothFit):
@@ -140,7 +140,7 @@ def _mean_and_error(values: Vector, question: Ints) -> tuple[float, float]:
 
 
 def _clues(scorer: Scorer, matched: MatchedRun, changed: Bools) -> Matrix:
-    """nuggets × clues of the answers to some questions, whatever was judged, but for what is carried over."""
+    """nuggets × clues of the answers to some questions, whatever was judged, without what is carried over."""
     key, run, matcher = scorer.key, matched.run, scorer.matcher
     rows = np.flatnonzero(changed[run.question])
     texts, question = [run.normalised_texts[row] for row in rows.tolist()], run.question[rows]

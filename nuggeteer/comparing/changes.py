@@ -15,7 +15,7 @@ from nuggeteer.records import Ints, Nugget, Question, Vector
 from nuggeteer.settings import About
 from nuggeteer.statistics.intervals import DIFFERENCES, ROUNDING, Interval, Scale, tail_beyond
 
-# Less probable changes are not listed as gained or lost: whoever reads a line of the list is right more often than not.
+# Less probable changes are not listed as gained or lost, so a line of the list is right more often than not.
 PROBABLE = 0.5
 
 
@@ -55,7 +55,7 @@ class NuggetChange(Shown):
 
     @property
     def forbidden(self) -> bool:
-        """Whether this is what answers must not claim."""
+        """Whether answers must not claim this."""
         return self.nugget.importance == "forbidden"
 
     @property
@@ -65,7 +65,7 @@ class NuggetChange(Shown):
 
     @property
     def worse(self) -> bool:
-        """Whether a vital nugget is lost, or what is forbidden is claimed now."""
+        """Whether a vital nugget is lost, or a forbidden one is now claimed."""
         return (self.vital and self.kind == "lost") or (self.forbidden and self.kind == "gained")
 
     @property

@@ -103,7 +103,7 @@ class Slice:
 
 @dataclass(frozen=True, repr=False)
 class Slices(Shown):
-    """All values of one kind. `measured` names the measure; `against` is the run that differences are from."""
+    """All values of one kind. `measured` names the measure; differences are from the run `against`."""
 
     by: str
     measured: str
@@ -114,7 +114,7 @@ class Slices(Shown):
 @dataclass(frozen=True, repr=False)
 class Comparison(Framed):
     """Runs compared. The first of the standings ranks them; `pooled` is each run's score by its measure with all
-    questions as one, None if the measure is no F."""
+    questions as one, None if the measure is not an F."""
 
     scores: Scores
     standings: tuple[Standing, ...]
@@ -142,7 +142,7 @@ class Comparison(Framed):
 
     @property
     def official_known(self) -> tuple[int, int]:
-        """Of the runs with official scores: how many pairs are known, and of how many."""
+        """How many pairs are known in the runs with official scores, and of how many."""
         name = self.official[0].name
         outcomes = [run.outcome for run in self.scores.runs if name in run.run.info.official]
         known = sum(outcome.pairs_known for outcome in outcomes)
@@ -231,8 +231,8 @@ def _standing(scorer: Scorer, scores: Scores, measure: Measure, values: Sequence
 
 
 def _as_diff(scorer: Scorer, standing: Standing, matched: Sequence[MatchedRun]) -> Standing:
-    """Of two runs, there is one difference: with the interval and the p of `diff`, which knows more of two builds than
-    a test of means does."""
+    """Two runs have one difference. It has the interval and the p of `diff`, which knows more about two builds than a
+    test of means."""
     found = change_of(scorer, matched[0], matched[1], standing.measure)
     change = found.interval
     if change.value is None or change.low is None or change.high is None or found.p is None:

@@ -51,8 +51,8 @@ class Correlation:
 @dataclass(frozen=True)
 class Official:
     """How the manifest's scores by the measure `name` agree with ours by `measure`. If that is another measure, because
-    ours has not been computed or there is none of that name, the numbers differ: `rmse` is NaN. `pooled` compares with
-    our scores when all questions are taken as one."""
+    `name` has not been computed or does not exist, the numbers differ: `rmse` is NaN. `pooled` compares with our scores
+    when all questions are taken as one."""
 
     name: str
     measure: Measure
@@ -102,7 +102,7 @@ def _zeros(first: Sequence[Vector], second: Sequence[Vector]) -> Zeros:
 
 def pooled(scores: Scores, measure: Measure) -> Vector | None:
     """Each run's F with all questions as one: the recall of all nuggets, and the precision of all characters (the
-    micro-average). None if the measure is no F of a linear recall."""
+    micro-average). None if the measure is not an F of a linear recall."""
     composition = measure.composition(scores.key)
     if composition is None or composition.kind != "f":
         return None

@@ -1,7 +1,7 @@
 """What changed between two runs: nuggets gained and lost, and what that did to the scores.
 
-Both runs are drawn together, given what the words of both say of their difference (`builds`). In each draw a text that
-both return has one verdict, so identical answers never differ. Swapping old and new changes only the sign.
+Both runs are drawn together, given what the words of both say about their difference (`builds`). In each draw a text
+that both return has one verdict, so identical answers never differ. Swapping old and new changes only the sign.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ LONGER_ANSWER = 1.5  # times as long
 class Diff(Framed):
     """Two runs of one collection; arrays are in the order of the key's questions and nuggets.
 
-    `gained` and `lost` are the changes that are more probably real than not, sorted by their weight in the score; lost
-    nuggets of which the new answer says the opposite stand first.
-    `doubtful` are less probable ones of either kind, of nuggets that are decided otherwise in the two runs. `kept` is
-    in the order of the key. `gain` and `loss` are the probabilities for each nugget, NaN if the model gives none.
-    `identical` marks the questions to which both runs return the same texts."""
+    `gained` and `lost` are the changes that are more probably real than not, sorted by their weight in the score. Lost
+    nuggets whose opposite the new answer says stand first. `doubtful` are less probable ones of either kind, of nuggets
+    that are decided differently in the two runs. `kept` is in the order of the key. `gain` and `loss` are the
+    probabilities for each nugget, NaN if the model gives none. `identical` marks the questions to which both runs
+    return the same texts."""
 
     key: AnswerKey
     old_run: Run
@@ -102,7 +102,7 @@ class Diff(Framed):
 
     @property
     def claimed(self) -> tuple[NuggetChange, ...]:
-        """What is forbidden, and claimed only by the new run."""
+        """The forbidden nuggets that only the new run claims."""
         return tuple(change for change in self.gained if change.forbidden)
 
     @property
@@ -287,7 +287,7 @@ def _decided(key: AnswerKey, old: MatchedRun, new: MatchedRun, pair: DrawnPair) 
 
 
 def _drawn_alike(*outcomes: Outcome) -> list[Bools | None]:
-    """The drawn verdicts of some outcomes. One of which all is known has one draw, which stands for all."""
+    """The drawn verdicts of some outcomes. A fully known outcome has one draw, which stands for all."""
     drawn = any(outcome.drawn is not None for outcome in outcomes)
     return [
         outcome.found[None] if drawn and outcome.drawn is None and outcome.known.all() else outcome.drawn

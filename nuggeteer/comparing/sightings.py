@@ -24,8 +24,8 @@ from nuggeteer.scoring.outcomes import Outcome
 class Passage(Shown):
     """A response, and the `marks` in its text: the words that support a nugget, as [start, end) in characters.
 
-    `start` is where the response begins in the `record` that it was cut from, if it was, and `before` and `after` are
-    the rest of that record."""
+    If the response was cut from a `record`, it begins there at `start`, and `before` and `after` are the rest of the
+    record."""
 
     text: str
     marks: tuple[Span, ...]
@@ -101,8 +101,8 @@ def sightings_of(marker: Marker, matched: MatchedRun, outcome: Outcome, shown: I
 
 
 def of_groups(key: AnswerKey, outcome: Outcome, sightings: dict[int, Sighting]) -> dict[int, Sighting]:
-    """With the sighting of one of its nuggets for each group: of one that is there, if the group is; otherwise of one
-    that is contradicted, or else of one that is not there and has the best match."""
+    """Adds for each group the sighting of one of its nuggets: of one that is there, if the group is; otherwise of one
+    that is contradicted, or else of the missing one with the best match."""
     response, best = outcome.response, np.nan_to_num(outcome.best, nan=-1.0)
     for at in key.grouping.inside:
         if int(at[0]) in sightings:

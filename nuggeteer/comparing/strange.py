@@ -1,8 +1,8 @@
-"""Nights that are unlike others in a way that no match of words shows: they are looked at before anything passes.
+"""Nights that are unlike others in a way that no match of words shows. People look at them before anything passes.
 
-Whoever guesses by words believes an answer in which every sentence is denied, or one that says the same to every
-question. Such nights are told by counts of words, against the answers of the build before. How many of them are
-found, and how many ordinary ones are called strange, is in experiments/strange.md.
+A guess by words believes an answer in which every sentence is denied, or one that says the same to every question. Such
+nights are recognised by counts of words, compared with the answers of the build before. How many of them are found, and
+how many ordinary ones are called strange, is in experiments/strange.md.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LEAST: Final = 3  # questions
 SHARE: Final = 0.1  # of the questions
 ENOUGH: Final = 3  # answers that are read before a strange night is trusted
 SHORTER: Final = 0.4  # of the usual length
-UNLIKE: Final = 0.05  # of the words of an answer and of the one before, in common; more than answers to others have
+UNLIKE: Final = 0.05  # words that an answer has in common with the one before; more than answers to others have
 USUAL, RARE = 0.15, 0.4  # the share of words that are stop words in a text of a language; and of that, in no such text
 MANY: Final = 0.3  # of the questions, for signs that good answers may have, too
 MOSTLY, SELDOM = 0.6, 0.3  # of an answer's sentences
@@ -53,7 +53,7 @@ _WORD = re.compile(r"[\w'’]+")
 
 @dataclass(frozen=True)
 class StrangeAnswers:
-    """What is strange in one line, and the questions whose answers are. `empty` ones cannot be read."""
+    """What is strange, in one line, and the questions whose answers are strange. `empty` ones cannot be read."""
 
     what: str
     questions: tuple[int, ...]
@@ -61,7 +61,7 @@ class StrangeAnswers:
 
 
 class _Answer(str):
-    """An answer's normalised text. What several signs look at is worked out once."""
+    """An answer's normalised text. What several signs need is worked out once."""
 
     @cached_property
     def sentences(self) -> list[str]:
@@ -112,8 +112,8 @@ def strange_answers(key: AnswerKey, match: Match, old: Run, new: Run) -> tuple[S
 
 
 def unread(key: AnswerKey, found: Sequence[StrangeAnswers], new: MatchedRun) -> tuple[StrangeAnswers, ...]:
-    """Those of which people have not read a few answers. Whoever read some sentences of an answer, as another system
-    may have them, has not read it."""
+    """Those of which people have not read a few answers. Some sentences, which another system may have too, are not a
+    whole answer read."""
     seen = np.zeros(len(new.run), dtype=bool)
     seen[new.response_of(np.flatnonzero(~new.guessed))] = True
     judged = np.bincount(new.run.question, ~seen, len(new.run.offsets) - 1) == 0
@@ -157,7 +157,7 @@ def _denies(text: _Answer) -> bool:
 
 
 def _negated(changed: dict[int, Pair], of: int) -> StrangeAnswers | None:
-    """Answers in which most sentences have a negation, where few of last night's had one; if there are many, and much
+    """Answers in which most sentences have a negation, while few of last night's had one; if there are many, and far
     fewer the other way round."""
     shares = {q: (_negations(old), _negations(new)) for q, (old, new) in changed.items()}
     more = tuple(q for q, (old, new) in shares.items() if new >= MOSTLY and old <= SELDOM)
@@ -173,7 +173,7 @@ def _negations(text: _Answer) -> float:
 
 
 def _opened_alike(texts: dict[int, Pair], of: int) -> StrangeAnswers | None:
-    """Answers most of whose sentences begin with the same words, also to other questions, where last night's did
+    """Answers most of whose sentences begin with the same words, also to other questions, while last night's did
     not."""
     before, after = ({q: _openings(pair[side]) for q, pair in texts.items()} for side in (0, 1))
     counts = Counter(opening for openings in after.values() for opening in openings)
@@ -236,7 +236,7 @@ def _letters(text: str) -> str:
 
 def _unlike(changed: dict[int, Pair], of: int, language: str) -> StrangeAnswers | None:
     """Answers that have hardly a word in common with those of last night, or no more than answers to different
-    questions have."""
+    questions."""
     if len(changed) < 0.5 * of or len(changed) < LEAST:
         return None
     find = Language(language).find

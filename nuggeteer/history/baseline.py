@@ -1,4 +1,4 @@
-"""A run and the build recorded of it, and which run a new one is compared with."""
+"""A run and its recorded build, and which run a new one is compared with."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ def newest_readable(history: History, collection: Collection, builds: Sequence[B
 def find_ruled_against(
     collection: Collection, history: History, trends: Sequence[Trend], new: Build
 ) -> BriefedRun | None:
-    """The run that a recorded build was compared with when it was decided; None if it was not, or that run is gone."""
+    """The run that a recorded build was compared with when it was decided; None if it was not compared, or that run is
+    gone."""
     if new.ruling is None or new.ruling.against is None:
         return None
     if new.ruling.old is not None:
@@ -51,8 +52,8 @@ def find_ruled_against(
 
 
 def find_old_run(collection: Collection, history: History, new: Run, name: str) -> BriefedRun:
-    """The run that `--against` names: a run of the collection or a file, or else a recorded build by its run's name or
-    its label. A run's own name stands for the build that was recorded under that name before it."""
+    """The run that `--against` names: a run of the collection or a file, or else a recorded build, by its run's name or
+    its label. A run's own name means the earlier build that was recorded under that name."""
     if name != new.name and collection.has_run(name):
         return BriefedRun(collection.run(name))
     builds = [build for trend in trends_if_any(history) for build in trend.builds]

@@ -63,7 +63,7 @@ class Briefing(Shown):
 
     @property
     def recorded(self) -> RecordedRuling | None:
-        """What was decided of this build, if it was compared with the same run then."""
+        """What was decided about this build, if it was compared with the same run then."""
         found = self.new.build.ruling if self.new.build else None
         return found if found and found.against == (self.old.title if self.old else None) else None
 
@@ -82,7 +82,7 @@ class Briefing(Shown):
 
     @property
     def otherwise(self) -> str:
-        """What today's verdicts decide, if that is something else."""
+        """What today's verdicts decide, if that is different."""
         found = self.ruling.today(self.recorded, self.new.title) if self.recorded else ""
         return f"{found} {self.ruling.reason}" if found else ""
 
@@ -110,8 +110,8 @@ def brief(
     """The briefing on a run, given as a name or a file. The default is the newest recorded build or, without a history,
     the last run that was not judged completely.
 
-    It is compared with `against`; by default with the build recorded before it, or with the run before it in
-    its group, else in the collection."""
+    It is compared with `against`; by default with the build recorded before it, else with the run before it in its
+    group, else in the collection."""
     history = History.of(collection.root)
     measure = nightly_measure(collection).name
     recorded, undone = trends_today(history, lambda: collection, measure, seed, jobs, notify)

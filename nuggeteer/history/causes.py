@@ -1,9 +1,9 @@
-"""Why a score differs from that of an earlier night when it was scored with other judges: the build, the judges, and
-people's verdicts since then.
+"""Why a score differs from that of an earlier night that was scored with other judges: because of the build, the
+judges, and people's verdicts since then.
 
-A recorded score keeps its judges and its time. The old run is scored again as of then, then with the
-human verdicts of today, then with the judges of today. What remains is the difference of the builds under equal terms,
-which `diff` shows. The four parts add up to the whole change.
+A recorded score keeps its judges and its time. The old run is scored again as of that time, then with the human
+verdicts of today, then with the judges of today. What remains is the difference of the builds on equal terms, which
+`diff` shows. The four parts add up to the whole change.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Causes(Part):
 
 
 def find_causes(collection: Collection, diff: Diff, seed: int = 0) -> Causes | None:
-    """None where the old run is not recorded as it is, or was scored with the judges of today."""
+    """None if the old run is not recorded as it is now, or was scored with the judges of today."""
     delta = diff.headline
     if delta.interval.value is None:
         return None
@@ -58,7 +58,7 @@ def find_causes(collection: Collection, diff: Diff, seed: int = 0) -> Causes | N
     before._runs.update(collection._runs)
     as_then = _value(before, diff.old_run, heard, measure, seed)
     with_verdicts = _value(collection, diff.old_run, heard, measure, seed)
-    # Not `delta.old`, which has a part of what the words of both builds say of their difference.
+    # Not `delta.old`, which includes part of what the words of both builds say about their difference.
     today = score(collection, diff.old_run, [measure], seed=seed).runs[0].measures[measure].value
     if as_then is None or with_verdicts is None or today is None:
         return None
@@ -97,7 +97,7 @@ def _judges(signature: str) -> tuple[str, ...]:
 
 
 def _until(at: str | None, time: str) -> bool:
-    """Whether something was said by then, to the second; what has no time was."""
+    """Whether something was said by then, to the second. Anything without a time was."""
     return at is None or at[:19] <= time[:19]
 
 

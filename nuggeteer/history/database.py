@@ -3,8 +3,8 @@
 Several processes may record at once. A file that is damaged, belongs to another program or comes from a newer version
 is reported and left unchanged.
 
-The file may come from anybody, and SQLite does much by itself: it follows files that lie beside the one that is opened,
-and runs what the schema holds. So it sees only files that a history can have, with tables as we make them.
+The file may come from anybody, and SQLite does much by itself: it follows files that lie beside the one opened, and
+runs what the schema holds. So it is shown only files that a history can have, with tables as we make them.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ LARGEST_COPY = 250_000_000  # bytes of a file and its log that are copied to be 
 
 
 class Database:
-    """The file at a path. It comes into being with the first transaction that succeeds."""
+    """The file at a path. The first transaction that succeeds creates it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -113,8 +113,8 @@ class Database:
             yield db
 
     def write(self, act: Callable[[sqlite3.Connection], T]) -> T:
-        """The result of what `act` does in one transaction. A new file takes its place when it is complete, so that a
-        failure leaves none; if another process is faster, `act` is called again for that one's file."""
+        """The result of what `act` does in one transaction. A new file takes its place when it is complete, so a
+        failure leaves none. If another process is faster, `act` is called again for that one's file."""
         if only_reads():
             raise fail(self.path, "is not written", "only reading is allowed here")
         self._check_files()
@@ -168,7 +168,7 @@ class Database:
             return result
 
     def _check_files(self) -> None:
-        """Refuse what SQLite would follow though no history of ours has it, and a pipe, at which it waits for ever."""
+        """Refuse files that SQLite would follow but no history of ours has, and a pipe, on which it waits for ever."""
         found = []
         for suffix in SUFFIXES:  # the file itself last: until then another process may have created it, with its log
             path = Path(f"{self.path}{suffix}")
@@ -194,8 +194,8 @@ class Database:
             raise fail(found[0], what, "move it away, too")
 
     def _without_draft(self) -> os.stat_result:
-        """The status of the file, once it has no second name from the moment in which it was created. A folder that is
-        a link is not of that moment, and leads to a file that somebody else may need."""
+        """The status of the file, once it has lost the second name that it has while it is created. If the folder is a
+        link, the second name is not from its creation, and leads to a file that somebody else may need."""
         for draft in self.path.parent.glob(f".{self.path.name}.*/{self.path.name}"):
             with suppress(OSError):
                 if not draft.parent.is_symlink() and os.path.samestat(draft.lstat(), self.path.lstat()):
@@ -239,7 +239,7 @@ class Database:
         return self._ready(db)
 
     def _migrated(self, db: sqlite3.Connection) -> sqlite3.Connection:
-        """A copy in memory where a file that cannot be written is of an older version, so that it can be read."""
+        """A copy in memory if a file that cannot be written is of an older version, so that it can be read."""
         try:
             if self._version(db) in (0, len(MIGRATIONS)):
                 return db
@@ -253,8 +253,8 @@ class Database:
         return copy
 
     def _recover(self) -> bytes:
-        """The file with what its write-ahead log holds. SQLite would do this in place, and cannot: nothing may be
-        written here."""
+        """The file with what its write-ahead log holds. SQLite would merge them in place, which is impossible where
+        nothing may be written."""
         log = Path(f"{self.path}-wal")
         self._check_size(self.path, log)
         with tempfile.TemporaryDirectory() as folder:
@@ -268,7 +268,7 @@ class Database:
             return copy.read_bytes()
 
     def _check_size(self, *files: Path) -> None:
-        """Raises `InputError` if files that would have to be copied are too large for it."""
+        """Raises `InputError` if files that would have to be copied are too large."""
         if sum(file.stat().st_size for file in files) > LARGEST_COPY:
             what = f"has more than {LARGEST_COPY:,} bytes with its log, too many to copy where nothing may be written"
             raise fail(self.path, what, "nuggeteer history, where you may write, brings it up to date")
@@ -302,7 +302,8 @@ class Database:
         return db
 
     def _check_schema(self, db: sqlite3.Connection) -> None:
-        """Nothing of a stranger's runs when tables are read or written: the schema is to the letter as we make it."""
+        """No code of a stranger runs when tables are read or written: the schema must be, to the letter, as we make
+        it."""
         ours, found = Counter(_schema(tuple(MIGRATIONS[: self._version(db)]))), Counter(db.execute(_SCHEMA))
         if wrong := (found - ours) or (ours - found):
             kind, name = min((str(row[0]), str(row[1])) for row in wrong)

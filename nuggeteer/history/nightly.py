@@ -1,6 +1,6 @@
 """The morning after a nightly build: its score, the change since the last recorded night, and whether the gates pass.
 
-The answers are matched and scored once. What is recorded, compared and drawn on the page all comes from that.
+The answers are matched and scored once. Everything that is recorded, compared and drawn on the page comes from that.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from nuggeteer.history.briefing import Briefing
 
 
-MOST_QUESTIONS = 10  # times those there are; more is no advice
+MOST_QUESTIONS = 10  # times those there are; more would be no advice
 
 
 class Needed(Part):
@@ -183,9 +183,9 @@ def nightly(
 
 
 def needed_for(ahead: Forecast, interval: Interval, limit: float, about: About, questions: int) -> Needed:
-    """What decides whether a change is below a limit. About all questions that could have been asked, reading leaves
-    what the choice of questions leaves unknown: the spread of the scores between them, which grows as guesses that were
-    alike become verdicts that are not."""
+    """What decides whether a change is below a limit. For a gate about all questions that could have been asked,
+    reading does not remove what the choice of questions leaves unknown: the spread of the scores between them. This
+    grows as similar guesses become verdicts that differ."""
     if about == "these":
         minutes = ahead.minutes_to_decide(limit)
         return Needed(minutes, None if minutes is None else ahead.verdicts_after(minutes))

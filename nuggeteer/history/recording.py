@@ -1,5 +1,5 @@
-"""Writing scored runs into the history, within one transaction: builds with their responses, and scorings of them. And
-the responses of a build as they are stored."""
+"""Writing scored runs into the history in one transaction: builds with their responses, and scorings of them. Also, the
+responses of a build as they are stored."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class Recording:
                 self._add_scores(scoring, run)
 
     def _rerun(self, run: RunScore, label: str | None) -> RecordedRun | None:
-        """The last build of a run's name, with this scoring; None if that build is another."""
+        """The last build of a run's name, with this scoring; None if that is another build."""
         db, scores = self._db, self._scores
         last = db.execute(LAST, (run.name,)).fetchone()
         if last is None or last[1:] != (label, digest(run.run, scores.key)):

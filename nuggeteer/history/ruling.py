@@ -27,8 +27,8 @@ RULES = "; "  # stands between the rules of recorded gates
 
 @dataclass(frozen=True, repr=False)
 class NightRuling(Shown):
-    """What the gates say of a build. There are none on the first night, when there is nothing to compare with, and none
-    where some questions are new: the `old` build was not asked them."""
+    """What the gates say about a build. There are none on the first night, when there is nothing to compare with, and
+    none if some questions are new, which the `old` build was not asked."""
 
     ruling: Ruling | None
     old: BriefedRun | None
@@ -76,18 +76,18 @@ class NightRuling(Shown):
         return tuple(gate.rule for gate in self.gates)
 
     def recorded(self, signature: str, change: Delta | None) -> RecordedRuling:
-        """What the history keeps of it."""
+        """What the history keeps of the ruling."""
         old = self.old.build.scoring.build if self.old and self.old.build else None
         against = self.old.title if self.old else None
         ruling = RecordedRuling(self.decision, self.basis, RULES.join(self.rules), self.reason, against, old, signature)
         return structs.replace(ruling, measure=change.measure.name, change=change.interval.value) if change else ruling
 
     def agrees(self, recorded: RecordedRuling) -> bool:
-        """Whether it decides what was recorded, and from as much."""
+        """Whether it decides what was recorded, on the same basis."""
         return self.title == recorded.title
 
     def today(self, recorded: RecordedRuling, build: str) -> str:
-        """What is decided of a build today, in a sentence; nothing if that is what was recorded."""
+        """What is decided about a build today, in a sentence; nothing if that is what was recorded."""
         if self.agrees(recorded):
             return ""
         then = [rule for rule in recorded.gate.split(RULES) if rule]
@@ -128,8 +128,8 @@ def ruled_again(
     jobs: int = 1,
     seconds: float = inf,
 ) -> Iterator[tuple[int, NightRuling]]:
-    """What today's verdicts decide of builds that were decided with others, each against the run of then. The newest
-    come first, and none is begun after so many seconds."""
+    """What today's verdicts decide about builds that were decided with others, each against the run it was compared
+    with then. The newest come first, and none is begun after so many seconds."""
     scorer, until = nightly_scorer(collection, seed, jobs), monotonic() + seconds
     for build in reversed(builds):
         if build.ruling is None or build.ruling.signature == build.scoring.signature or monotonic() > until:

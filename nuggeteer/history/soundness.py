@@ -15,7 +15,7 @@ from itertools import groupby
 from nuggeteer.errors import NuggeteerError
 
 SHOWN_BUILDS = 3  # of those that share a damage
-MOST = 10**15  # of any count; far beyond all that is real, and exact as a float
+MOST = 10**15  # of any count; far beyond anything real, and exact as a float
 ROUNDING = 1e-6  # by which a share may miss 0 or 1
 
 
@@ -38,7 +38,7 @@ def _score(column: str) -> str:
 
 
 def _end(low: str, high: str) -> str:
-    """The upper end of an interval: there with the lower one, and not below it."""
+    """The upper end of an interval: present if the lower one is, and not below it."""
     return f"({_score(high)}) AND ({low} IS NULL) = ({high} IS NULL) AND ({high} IS NULL OR {low} <= {high})"
 
 
@@ -60,7 +60,7 @@ _TIME = "typeof({0}) = 'text' AND length(CAST({0} AS BLOB)) = 20 AND strftime('%
 _MADE = _refers("scores", {"id": "scoring"}, "scorings") + " AND " + _refers("outcomes", {"id": "scoring"}, "scorings")
 _BY_QUESTION = _refers("question_scores", {"scoring": "scoring", "measure": "measure"}, "scores")
 
-# For each column of each table, what a sound value fulfils. A table comes after those it refers to.
+# For each column of each table, the condition for a sound value. A table comes after those it refers to.
 CHECKS: dict[str, dict[str, str]] = {
     "builds": {
         "id": _count("id", 1),
@@ -176,7 +176,7 @@ _REFERENCES = {
 @dataclass(frozen=True)
 class Damage:
     """Damaged rows of one table, of one build or scoring: how many, and in which columns. `build` and `scoring` are
-    None where the rows are nobody's own. No rows: the build has no scoring at all."""
+    None if the rows belong to none. No rows: the build has no scoring at all."""
 
     table: str
     build: int | None
@@ -186,7 +186,8 @@ class Damage:
 
 
 def read_through_views(db: sqlite3.Connection) -> None:
-    """Leave damaged rows out of everything that this connection reads. Writing names `main` and goes past the views."""
+    """Leave damaged rows out of everything that this connection reads. Writing names `main` and so bypasses the
+    views."""
     db.create_function("is_utf8", 1, _is_utf8, deterministic=True)
     db.execute("PRAGMA temp_store = MEMORY")
     for table in CHECKS:
@@ -241,8 +242,8 @@ def described(damage: Sequence[Damage], names: Mapping[int, str]) -> Iterator[tu
 
 
 def free_id(db: sqlite3.Connection, table: str) -> int:
-    """An id above all that are given or referred to: a row that is missing must not be taken for a new one. Those that
-    are too large for an id of ours do not count."""
+    """An id above all that are given or referred to, so that a new row is never taken for a missing one. Ids that are
+    too large for ours do not count."""
     used = " UNION ALL ".join(
         f"SELECT max({column}) FROM main.{of} WHERE typeof({column}) = 'integer' AND {column} <= {MOST}"
         for of, column in ((table, "id"), *_REFERENCES[table])

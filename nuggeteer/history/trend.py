@@ -1,4 +1,4 @@
-"""Builds in order of time: their scores, which are comparable, the alarm, and the timeline of each nugget.
+"""Builds in order of time: their scores, which of them are comparable, the alarm, and the timeline of each nugget.
 
 The builds of a group form a trend; so do all builds without a group. Two builds are comparable if their scores have
 equal signatures. The latest scoring of the newest build sets the signature. Every other build is represented by a
@@ -63,7 +63,7 @@ class Build(Shown):
         return self.scoring.interval or Interval(None)
 
     def recorded_change(self, old: Build, measure: str) -> float | None:
-        """How much it changed since another build as `nightly` recorded it; None if that was about another build or
+        """How much it changed since another build, as recorded by `nightly`; None if that was about another build or
         measure, or with other verdicts."""
         asked = old.scoring.build, measure, self.scoring.signature
         ruling = self.ruling
@@ -273,8 +273,8 @@ def trends_today(
     jobs: int = 1,
     notify: Callable[[str], None] = lambda line: None,
 ) -> tuple[tuple[Trend, ...], list[Problem]]:
-    """The trends as in `trends_if_any`. Builds that do not compare with the newest are first scored again with what is
-    known today, if that is soon done: new verdicts are the normal case. What was recorded is kept. The problems say
+    """The trends as in `trends_if_any`. Builds that cannot be compared with the newest are first scored again with what
+    is known today, if that is done soon: new verdicts are the normal case. What was recorded is kept. The problems say
     what was not done."""
     found = trends_if_any(history, measure)
     if history.problems or not any(build.unlike for trend in found for build in trend.builds):

@@ -1,4 +1,4 @@
-"""A card as the assessor sees it: an answer, with the nuggets that it may have."""
+"""A card as the assessor sees it: an answer with the nuggets that it may have."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ShownResponse:
 
 @dataclass(frozen=True)
 class ShownNugget:
-    """A nugget as the assessor sees it: what is known of it in this answer (`yes`, `no`, `contradicts`; None if
+    """A nugget as the assessor sees it: what is known about it in this answer (`yes`, `no`, `contradicts`; None if
     nothing), and whether it was `asked` on this card or was known before."""
 
     nugget: Nugget
@@ -36,9 +36,9 @@ class ShownNugget:
 
 @dataclass(frozen=True)
 class Card:
-    """What is asked, with everything needed to answer it. Of the `nuggets` the one `in_view` is judged next, and of the
-    `answer` the response `marked` has it; None if none is marked. `examples` are texts judged yes for it.
-    `guess` and `explanation` are None while the guess is hidden."""
+    """What is asked, with everything needed to answer it. The nugget `in_view` of the `nuggets` is judged next. The
+    response `marked` of the `answer` has it; None if none is marked. `examples` are texts judged yes for it. `guess`
+    and `explanation` are None while the guess is hidden."""
 
     question: Question
     run: str
@@ -83,7 +83,7 @@ class Filter:
 
 
 def check_filter(state: JudgingState, only: Filter) -> None:
-    """Raises if there is nothing that the filter lets through."""
+    """Raises if the filter lets nothing through."""
     if not any(map(only, state.key.nuggets)):
         questions = {question.qid for question in state.key.questions}
         if only.qid is not None and only.qid not in questions:

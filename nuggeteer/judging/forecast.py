@@ -1,7 +1,7 @@
 """How an interval is expected to narrow while cards are read, and when a gate is likely to be decided.
 
-What a card decides is known afterwards, so what is left is the variance of what was not read, less what the two have in
-common: the level of the build, the curve. All of it is counted in the draws of the score itself.
+After a card is read, what it decides is known. What is left is the variance of the unread cards, less what they have in
+common with those read: the level of the build, the curve. All of this is computed from the draws of the score itself.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from nuggeteer.records import Ints, Vector
 from nuggeteer.settings import SURE
 from nuggeteer.statistics.intervals import ENDS, REACH
 
-LIKELY = 0.75  # that a gate is decided: then the minutes are named
+LIKELY = 0.75  # that a gate is decided after the minutes that are named
 SURE_REACH = NormalDist().inv_cdf(SURE)  # standard deviations to the side on which a gate is decided
 
 
 @dataclass(frozen=True)
 class Forecast:
     """The mean and the judging `widths` of an interval, expected after so many `seconds` of reading and so many
-    `verdicts`. The arrays go together; the first entry is now. `sampling` is, for each, by how much the variance of the
-    expected scores between questions has grown: verdicts move what was noise of guesses into it."""
+    `verdicts`. The arrays go together; the first entry is now. `sampling` says for each how much the variance of the
+    expected scores between questions has grown: verdicts move into it what was noise of guesses."""
 
     value: float
     seconds: Vector
@@ -50,9 +50,9 @@ class Forecast:
         return float(self.seconds[narrow[0]]) / 60 if len(narrow) else None
 
     def minutes_to_decide(self, limit: float, beside: Vector | float = 0.0) -> float | None:
-        """The minutes after which a gate at this limit is likely to be decided; None if that is not to be had by
-        reading. What the change may turn out to be is counted in. `beside` is the standard deviation of what reading
-        does not make surer."""
+        """The minutes after which a gate at this limit is likely to be decided; None if reading cannot decide it. This
+        allows for what the change may turn out to be. `beside` is the standard deviation of what reading does not make
+        surer."""
         judging = self.widths / (2 * REACH)
         moved = np.sqrt(np.maximum(judging[0] ** 2 - judging**2, 1e-18))
         deviation = np.hypot(judging, beside)
@@ -75,7 +75,7 @@ def forecast_of(contributions: Vector, cards: Sequence[tuple[int, float, int, fl
         own = open_.get(question, contributions[:, question] - contributions[:, question].mean())
         spread = float(own.std())
         decided = min(share * variance / max(spread**2, 1e-18), 1.0)
-        # Some of a question's nuggets tell a part of what it contributes, and nothing of the rest.
+        # Some of a question's nuggets tell a part of what it contributes, and nothing about the rest.
         told = decided * own + (decided * (1 - decided)) ** 0.5 * spread * rng.standard_normal(len(own))
         open_[question], left, known = own - told, left - told, known + told
         common = float(left @ known) / max(float(known @ known), 1e-18)

@@ -1,8 +1,8 @@
 """What reading costs: a verdict takes the time to read what was not read yet, and to decide.
 
-An adult reads 238 words of English prose a minute (Brysbaert 2019). A decision takes about four seconds. Who judges
-more slowly or faster shows it: the ledger has the time of each verdict. After some verdicts both constants are those of
-the assessor, by one factor.
+An adult reads 238 words of English prose a minute (Brysbaert 2019). A decision takes about four seconds. The ledger has
+the time of each verdict, so it shows who judges more slowly or faster. After some verdicts both constants are
+multiplied by one factor of the assessor.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from nuggeteer.records import AnswerKey, Judgement
 
 WORDS_A_MINUTE: Final = 238.0
 SECONDS_A_DECISION: Final = 4.0
-BREAK: Final = 180.0  # seconds longer than expected; whoever takes them was away
-ENOUGH: Final = 20  # verdicts that tell a pace
+BREAK: Final = 180.0  # seconds longer than expected, after which the assessor was away
+ENOUGH: Final = 20  # verdicts that show a pace
 SLOWEST, FASTEST = 4.0, 0.25  # factors that are believed
 
 
@@ -38,13 +38,13 @@ class Pace:
         return self.seconds_a_decision + self.reading(description)
 
     def times(self, factor: float) -> Pace:
-        """The pace of somebody who takes so many times as long."""
+        """The pace of somebody who takes this many times as long."""
         return Pace(self.words_a_minute / factor, self.seconds_a_decision * factor)
 
 
 def pace_of(key: AnswerKey, judgements: Iterable[Judgement], assessor: str | None = None) -> Pace:
-    """The pace of an assessor, or of all who judged here, from the times of their verdicts: what these took, over what
-    they would take at the usual pace. The usual one until there are enough."""
+    """The pace of an assessor, or of all who judged here, from the times of their verdicts: what these took, divided by
+    what they would take at the usual pace. The usual pace until there are enough."""
     own: dict[str | None, list[tuple[datetime, Judgement]]] = {}
     for judgement in judgements:
         at = moment(judgement.at or "")
@@ -62,7 +62,7 @@ def pace_of(key: AnswerKey, judgements: Iterable[Judgement], assessor: str | Non
 
 def _steps(key: AnswerKey, given: Iterable[tuple[datetime, Judgement]]) -> Iterator[tuple[float, float]]:
     """From each verdict to the next: the seconds that it took, and what it would take at the usual pace. An answer is
-    read once, also if some verdicts are on sentences of it."""
+    read once, even if some verdicts are on sentences of it."""
     usual, read = Pace(), 0.0
     answer: tuple[str, str | None] | None = None
     last: datetime | None = None

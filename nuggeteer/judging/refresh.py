@@ -47,7 +47,7 @@ class Refresh:
 
     def take_over(self) -> str:
         """Hand the new state to the session, in the session's own thread. Returns what went wrong: a file that somebody
-        else is editing, for example. Judging goes on, with the state that there is."""
+        else is editing, for example. Judging then continues with the old state."""
         if isinstance(self._error, NuggeteerError | OSError):
             return f"the score stays as it was: {self._error}"
         if self._error is not None:

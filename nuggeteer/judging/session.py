@@ -26,7 +26,7 @@ NOTHING_LEFT = "there is nothing left to judge"
 
 @dataclass(frozen=True)
 class _Step:
-    """What one key press wrote, and the card and the nugget that it was pressed for."""
+    """What one key press wrote, and for which card and nugget."""
 
     card: AnswerCard | None
     nugget: int
@@ -39,11 +39,11 @@ class Session:
 
     `state` may be older than the last verdicts, which `verdicts` has too, until a newer state arrives (`refresh`).
     `audit` has the cards of an audit, in its order. With `pairs`, a card is one response and one nugget. A sitting of
-    so many `minutes` ends with the card that is in view then. `judged` counts the verdicts of this session, `total` all
-    of the assessor's on these runs that stand.
+    `minutes` ends with the card that is in view then. `judged` counts the verdicts of this session, `total` all of the
+    assessor's on these runs that stand.
 
-    In view are the card `asked`, its `nugget`, and the response that is `marked`, which a yes is then about. Each
-    state's cards are gone through once, so a verdict takes as long after thousands as at first."""
+    In view are the card `asked`, its `nugget`, and the response that is `marked`, which a yes is then about. The cards
+    of each state are gone through once, so a verdict takes no longer after thousands than at first."""
 
     state: JudgingState
     ledger: Ledger
@@ -119,7 +119,7 @@ class Session:
         )
 
     def _shown_nuggets(self) -> Iterator[ShownNugget]:
-        """Those that are asked, and then those of the question that were known before."""
+        """The nuggets that are asked, and then those of the question that were known before."""
         assert self.asked is not None
         key, asked = self.state.key, self.asked
         words = {self.verdicts.pair(j)[0]: j.word for step in self._own_steps() for j in step.judgements}
@@ -296,7 +296,7 @@ class Session:
         return written
 
     def _next_open(self, asked: AnswerCard) -> int:
-        """The next nugget of the card that is open, from the one in view on; that one if there is none."""
+        """The next open nugget of the card, from the one in view on; the one in view if there is none."""
         at = asked.nuggets.index(self.nugget)
         following = (*asked.nuggets[at + 1 :], *asked.nuggets[:at])
         return next((nugget for nugget in following if self.verdicts.is_open(asked, nugget)), self.nugget)
@@ -375,7 +375,7 @@ class Session:
         return _Step(drawn or AnswerCard(side, question, (nugget,), response), nugget, (last,))
 
     def move(self, by: int) -> bool:
-        """Look at the nugget before or after; False if there is none that way."""
+        """Look at the nugget before or after; False if there is none in that direction."""
         if self.asked is None:
             return False
         place = self.asked.nuggets.index(self.nugget) + by
@@ -409,8 +409,8 @@ class Session:
         self._next()
 
     def propose(self, text: str, importance: Importance) -> Proposal:
-        """Record a fact that is in the answer in view and belongs there, but is not in the key. It is in the response
-        that is marked, if one is."""
+        """Record a fact that is in the answer in view and belongs there, but is not in the key. If a response is
+        marked, the fact is in it."""
         asked = self._in_view()
         run = self.state.run(asked.side)
         response = self._only_response(asked) if self.marked is None else self.marked

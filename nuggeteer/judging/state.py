@@ -36,7 +36,7 @@ class JudgingSubject:
     may also be a recorded build.
 
     `measure` is by default the first one that applies to the key. Minutes are those of the `assessor`, by the times of
-    earlier verdicts; without a name, those of all who judged here."""
+    earlier verdicts; without a name, those of everybody who judged here."""
 
     root: Path
     run: str
@@ -61,8 +61,8 @@ class AnswerCard:
 
 
 def return_memory() -> None:
-    """Give back to the system what was freed. The C library of Linux keeps a hundred megabytes of it in pieces, after
-    each of the states that a session reads."""
+    """Give freed memory back to the system. The C library of Linux keeps a hundred megabytes of it in pieces after each
+    state that a session reads."""
     with suppress(OSError, AttributeError, TypeError):  # systems that have no such function
         ctypes.CDLL(None).malloc_trim(0)
 
@@ -71,8 +71,8 @@ class JudgingState:
     """The answers whose verdicts would make the score of a subject more certain, as of the verdicts on disk; and the
     score.
 
-    What is asked next is known soon. `interval` and `forecast` are worked out when somebody wants them, which takes as
-    long again on a large collection: a screen asks for both in a thread (`score`)."""
+    What to ask next is known soon. `interval` and `forecast` are computed only when they are wanted. On a large
+    collection this takes as long again, so a screen asks for both in a thread (`score`)."""
 
     def __init__(self, subject: JudgingSubject, scorer: Scorer, matched_runs: Sequence[MatchedRun]) -> None:
         self.subject, self.scorer, self.matched_runs = subject, scorer, matched_runs
@@ -105,7 +105,7 @@ class JudgingState:
 
     @cached_property
     def cards(self) -> tuple[ReadingCard, ...]:
-        """What to read, in its order: each has the answers of one or two runs."""
+        """What to read, in order: each card has the answers of one or two runs."""
         return self._order.cards
 
     @cached_property
@@ -125,7 +125,7 @@ class JudgingState:
 
     @cached_property
     def _chances(self) -> list[Vector]:
-        """Of each run, the probability that its answer has each nugget."""
+        """For each run, the probability that its answer has each nugget."""
         return [outcome.probability for outcome in outcomes_of(self.scorer, self.matched_runs)]
 
     @property
@@ -134,7 +134,7 @@ class JudgingState:
         return "interval" in vars(self) and "forecast" in vars(self)
 
     def score(self) -> None:
-        """Work out what screens show, and then forget the draws, which only this needs."""
+        """Compute what screens show, and then forget the draws, which only this needs."""
         if not self.is_scored:
             _ = self.cards, self._chances, self.interval, self.forecast
             vars(self).pop("_order", None)
@@ -154,7 +154,7 @@ class JudgingState:
         return name if len(self.matched_runs) == 1 else f"{self.run(1).name} → {name}"
 
     def tells(self, question: int) -> bool:
-        """Whether verdicts on answers to a question take anything off the interval."""
+        """Whether verdicts on answers to a question narrow the interval."""
         return any(card.question == question for card in self.cards)
 
     def seconds(self, card: AnswerCard) -> float:
@@ -168,7 +168,7 @@ class JudgingState:
 
     def answers(self) -> Iterator[AnswerCard]:
         """Each answer with its open nuggets, in the order in which to read them: those that move the score, and then
-        what is left. Of two runs, the old answer to a question comes before the new one."""
+        the rest. With two runs, the old answer to a question comes before the new one."""
         given: list[set[int]] = [set() for _ in self.matched_runs]
         for card in self.cards:
             for side, own in groupby(card.suggestions, key=lambda suggestion: suggestion.run):
@@ -183,7 +183,7 @@ class JudgingState:
                     yield AnswerCard(side, question, nuggets)
 
     def pairs(self) -> Iterator[AnswerCard]:
-        """One response and one nugget at a time: of each open nugget its best response first, then all others."""
+        """One response and one nugget at a time: for each open nugget its best response first, then all others."""
         for others in (False, True):
             for card in self.answers():
                 scores = self.matched_runs[card.side].scores
@@ -197,8 +197,8 @@ class JudgingState:
                         yield replace(card, nuggets=(nugget,), response=response)
 
     def audit(self, count: int | None) -> list[AnswerCard] | None:
-        """What the run's audit drew, in its order, as much as `count` nuggets take to judge; None without a count. An
-        audit is drawn and recorded now if there is none yet."""
+        """What the run's audit drew, in its order, as much as fits into the time of `count` nuggets; None without a
+        count. If there is no audit yet, it is drawn and recorded now."""
         if count is None:
             return None
         # With all measures that `score --audited` may be asked for later.
@@ -218,7 +218,7 @@ class JudgingState:
         return None if matched.open_nuggets[nugget] else bool(matched.certain[nugget])
 
     def known(self, side: int, question: int) -> list[int]:
-        """The first nuggets of a question of which it is known whether an answer has them."""
+        """The first nuggets of a question for which it is known whether an answer has them."""
         begin, end = self.key.offsets[question : question + 2].tolist()
         return [begin + int(n) for n in np.flatnonzero(~self.matched_runs[side].open_nuggets[begin:end])[:MOST]]
 

@@ -1,14 +1,14 @@
 """What to read next: answers with their nuggets, where a minute of reading tells most.
 
-People who judge read an answer once and decide all that is asked about it. So what is asked together is an answer to
-one question and, for a change, the other build's answer too: a *card*. What its verdicts take off the variance of the
-score, or of the change, over the seconds that they take, is how much a minute tells. All open nuggets of the answers
-are asked about, or the most telling first if they are many: whoever asks only where the guess is doubtful never learns
-that the sure ones are wrong (experiments/reading.md).
+People who judge read an answer once and decide all that is asked about it. So what is asked together is a *card*: an
+answer to one question and, for a change, the other build's answer too. How much a minute tells is what the card's
+verdicts take off the variance of the score, or of the change, divided by the seconds that they take. All open nuggets
+of the answers are asked about, or the most telling first if they are many. If only doubtful guesses were checked,
+nobody would learn that the sure ones are wrong (experiments/reading.md).
 
 Cards are drawn at random, one after the other without replacement, with chances proportional to what a minute tells. So
-a sitting is a random sample, and stopping whenever one likes misleads nobody. The lot of a question belongs to it, to
-the answers and to the seed: who asks again is given the same order, but for what has been judged meanwhile.
+a sitting is a random sample, and stopping at any time misleads nobody. The lot of a question depends on the question,
+the answers and the seed: asking again gives the same order, without what has been judged meanwhile.
 """
 
 from __future__ import annotations
@@ -40,8 +40,9 @@ MOST = 40  # nuggets of an answer on a card
 class Suggestion:
     """A verdict worth giving: positions of the nugget in the key and of the best response for it in its run.
 
-    `run` is 1 for the run that is compared with. `probability` that the answer has the nugget. `share` of the judging
-    variance that the verdict is expected to take away by itself, and the `seconds` that it takes after those before."""
+    `run` is 1 for the run that is compared with. `probability` is that of the answer having the nugget. `share` is the
+    share of the judging variance that the verdict is expected to remove by itself, and `seconds` is what it takes after
+    those before."""
 
     nugget: int
     response: int
@@ -66,9 +67,9 @@ class ReadingCard:
 
 
 class ReadingOrder:
-    """The cards that are open for a score or, with `against`, for a difference, in the order in which to read them:
-    where the night is strange, what is strange comes first. `judge`, `plan` and `nightly` all ask here, so that they
-    name the same minutes. The pace is that of all who judged here, unless one is given."""
+    """The cards that are open for a score or, with `against`, for a difference, in the order in which to read them: on
+    a strange night, the strange answers come first. `judge`, `plan` and `nightly` all ask here, so that they name the
+    same minutes. The pace is that of everybody who judged here, unless one is given."""
 
     def __init__(
         self,
@@ -113,7 +114,7 @@ class ReadingOrder:
         return tuple(card for *_, card in sorted(found, key=lambda one: one[:2]))
 
     def _strange(self) -> frozenset[int]:
-        """The questions whose answers are strange, and of which nobody has read a few."""
+        """The questions with strange answers, as long as nobody has read a few of them."""
         if len(self.runs) == 1:
             return frozenset()
         new, old = self.runs
@@ -121,7 +122,7 @@ class ReadingOrder:
         return frozenset(questions_of(found))
 
     def _lot(self, question: int) -> float:
-        """An exponential number that belongs to the question, the answers and the seed."""
+        """An exponential random number that depends on the question, the answers and the seed."""
         texts = [run.text[_answer_to(run, question)] for run in self.runs]
         name = f"{self.scorer.key.questions[question].qid} {' '.join(map(str, np.concatenate(texts).tolist()))}"
         number = int(joined(np.array([key_of(name)], dtype=np.uint64), self.scorer.seed, 21)[0])
@@ -176,7 +177,7 @@ class ReadingOrder:
 
 
 def outcomes_of(scorer: Scorer, runs: Sequence[MatchedRun]) -> list[Outcome]:
-    """Of one run, or of a run and the one that it is compared with."""
+    """The outcomes of one run, or of a run and the one that it is compared with."""
     if len(runs) == 1:
         return [scorer.find(runs[0])]
     pair = drawn_pair(scorer, runs[1], runs[0])
@@ -191,7 +192,7 @@ def suggest(
     scorer: Scorer, matched: MatchedRun, measure: Measure, count: int, against: MatchedRun | None = None
 ) -> list[Suggestion]:
     """The next `count` verdicts for a run's score, or for its difference from the run `against`, those of a card
-    together; the last card is whole. None where all is known, and from a model that cannot say how sure it is."""
+    together; the last card is whole. None if all is known, or if the model cannot say how sure it is."""
     if (matched.decided and (against is None or against.decided)) or scorer.draws is None:  # which fits the model
         return []
     cards = first_cards(ReadingOrder(scorer, matched, measure, against).cards, count)

@@ -19,7 +19,7 @@ class SessionVerdicts:
     def __init__(self, state: JudgingState) -> None:
         self._state = state
         self.revision = 0  # grows with every verdict and retraction
-        # Of each nugget that a verdict was given on: by form, the verdict, None if it was taken back, and its revision.
+        # For each nugget with a verdict: by form, the verdict (None if it was taken back) and its revision.
         self._unread: dict[int, dict[str, tuple[bool | None, int]]] = {}
         self.form = cache(verdict_form)
 

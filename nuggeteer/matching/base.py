@@ -40,13 +40,13 @@ class Matcher(ABC):
         of the question of each text."""
 
     def match(self, texts: Sequence[str], question: npt.NDArray[np.int32], jobs: int = 1) -> Matches:
-        """The scores, with what else the default model weighs of each pair."""
+        """The scores, with whatever else the default model weighs for each pair."""
         return Matches.of_scores(self.score(texts, question, jobs))
 
     @property
     def scores_overlap(self) -> bool:
         """Whether a score is the share of a description's words that the text has. Public collections show how such
-        scores relate to verdicts; scores of other kinds may mean anything."""
+        scores relate to verdicts. Scores of other kinds may mean anything."""
         return False
 
     @property
@@ -61,7 +61,7 @@ class Matcher(ABC):
         return self.score(judged.texts, judged.question, jobs)
 
     def match_judged(self, judged: Judged, jobs: int = 1) -> Matches:
-        """`score_judged`, with what else the default model weighs."""
+        """`score_judged`, with whatever else the default model weighs."""
         return Matches.of_scores(self.score_judged(judged, jobs))
 
     def explain(self, text: str, nugget: int) -> Explanation | None:
@@ -77,22 +77,22 @@ class Matcher(ABC):
 
     def left_out(self, texts: Sequence[str], question: npt.NDArray[np.int32], group: Sequence[str]) -> Vector | None:
         """The log odds that would be carried over to judged texts if nobody had judged the texts of their group, in the
-        order of scores; NaN where they cannot be told. `texts` are all judged ones of each question. None if the
-        matcher cannot tell any."""
+        order of scores; NaN where they are not known. `texts` are all judged ones of each question. None if the matcher
+        knows none."""
         return None
 
     @property
     def judges(self) -> tuple[str, ...]:
-        """The judges that say something of some pairs."""
+        """The judges that say something about some pairs."""
         return ()
 
     @property
     def digests(self) -> tuple[str, ...]:
-        """What identifies what each of the judges says."""
+        """What identifies the verdicts of each judge."""
         return ()
 
     def opinions(self, texts: Sequence[str], question: npt.NDArray[np.signedinteger]) -> Vector | None:
-        """What judges say of each pair, in the order of scores: pairs × 2 · judges, whether each said anything and,
+        """What judges say about each pair, in the order of scores: pairs × 2 · judges, whether each said anything and,
         from −1 to 1, how much of a yes it was. None if there are no judges."""
         return None
 
@@ -107,7 +107,7 @@ class Matches:
 
     @classmethod
     def of_scores(cls, scores: Vector) -> Matches:
-        """All clues that scores of any matcher give: how they rise, and how steeply."""
+        """All clues that the scores of any matcher give: how they rise, and how steeply."""
         return cls(scores, SCORE, np.stack([np.sqrt(scores) - 0.5, scores - 0.3], axis=1, dtype=np.float32))
 
 

@@ -1,11 +1,12 @@
-"""What the words of a text say of each nugget of its question: the match score of the default matcher, and its clues.
+"""What the words of a text say about each nugget of its question: the match score of the default matcher, and its
+clues.
 
 Words are stems. A stem of a description weighs its idf times its informativeness, as in the n-gram matcher: the share
 of the question's other nuggets that do not have it.
 
 - `window`, the match score: the share of a description's weight that stands together in a text, in the best window of
-  twice as many words as the description has. Where a text is long, its words stand in many places, and only where they
-  stand together do they say what the description says.
+  twice as many words as the description has. In a long text, these words stand in many places. They say what the
+  description says only if they stand together.
 - `order`: the share of the description's pairs of neighbours that the text has in this order, at most three words
   apart.
 - `density`: the weight of the description's words (by idf alone) for each word of the text.
@@ -13,8 +14,8 @@ of the question's other nuggets that do not have it.
 - `names`: the share of the description that is names, and that the text lacks.
 - `numbers`: 1 if the text lacks a number of the description.
 
-Of several descriptions, that with the best window counts. All of it is computed for many texts at once, from the places
-where a text has a word of a description (`_Hits`), in time that grows with the number of words.
+If there are several descriptions, the one with the best window counts. Everything is computed for many texts at once,
+from the places where a text has a word of a description (`_Hits`), in time that grows with the number of words.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ class ClueTables:
     """The descriptions of a key's nuggets, as arrays. A *slot* is a stem of a description."""
 
     def __init__(self, key: AnswerKey, settings: Match, idf: Idf | None, asked: Ints | None = None) -> None:
-        """With `asked`, only of these questions."""
+        """With `asked`, only for these questions."""
         self._key, self._language = key, Language(settings.language)
         self._idf = idf
         chosen = range(len(key.questions)) if asked is None else asked.tolist()
@@ -134,7 +135,7 @@ class ClueTables:
         share = idf * np.array([informative[stem] for stem in place])
         if share.sum() <= 0:  # other nuggets have all of its words
             share = idf
-        raw = _word.findall(text)[1:]  # the first word of a sentence is no name because of its capital
+        raw = _word.findall(text)[1:]  # the capital of a sentence's first word does not make it a name
         named = {stem for word in raw if word[:1].isupper() and len(word) > 1 for stem in self._stems(word)}
         pairs = {(place[a], place[b]): (weight[a] + weight[b]) / 2 for a, b in pairwise(stems) if a != b}
         of_pairs = sum(pairs.values()) or 1.0
@@ -263,7 +264,7 @@ class _Hits:
         return _Present(self.group[first], self.slot[first])
 
     def best_window(self, tables: ClueTables, size: int) -> Vector:
-        """Of each group, the largest share of its description in a window that begins at a hit."""
+        """For each group, the largest share of its description in a window that begins at a hit."""
         share = tables.share[self.slot]
         total = share.copy()
         end = self.place + tables.reach[tables.description_of_slot[self.slot]]
@@ -281,7 +282,7 @@ class _Hits:
         return np.minimum(result, 1.0)
 
     def in_order(self, tables: ClueTables, size: int) -> Vector:
-        """Of each group, the share of its description's pairs of neighbours that the text has in their order."""
+        """For each group, the share of its description's pairs of neighbours that the text has in their order."""
         found: list[Ints] = []
         begin, hit = np.arange(len(self.slot)), np.arange(len(self.slot))
         slots = len(tables.slots)

@@ -2,9 +2,9 @@
 `predict_proba`, over what the default matcher sees of each pair.
 
 It learns from the collection's own verdicts. A judged text gets the probability that it would have if nobody had judged
-the systems of its group, by a copy that was fitted to the others; so the threshold model learns what the probabilities
-are worth on a new system. If only one system was judged, its texts take turns, a fifth at a time. Before there are a
-yes and a no, a pair has the default's score.
+the systems of its group, by a copy that was fitted to the others. So the threshold model learns what the probabilities
+are worth on a new system. If only one system was judged, its texts take turns, a fifth at a time. Until there are both
+a yes and a no, a pair has the default's score.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class EstimatorMatcher(Matcher):
             return self._words.match_judged(judged, jobs).scores
         features, fold = self._of_judged
         decided = judged.decided
-        result = np.full(len(decided), np.nan)  # of a fold without which there is nothing to learn from
+        result = np.full(len(decided), np.nan)  # of a fold that, left out, leaves nothing to learn from
         for number in np.unique(fold).tolist():
             others = decided & (fold != number)
             if _both(judged.yes[others]):
@@ -86,7 +86,8 @@ class EstimatorMatcher(Matcher):
 
     @cached_property
     def _of_judged(self) -> tuple[Vector, Ints]:
-        """The features of all pairs of judged texts, as they would be without its fold, and the fold of each pair."""
+        """The features of all pairs of judged texts, each as it would be without its fold, and the fold of each
+        pair."""
         judged = self._judged
         fold = judged.group
         if len(np.unique(fold)) < 2:

@@ -1,9 +1,9 @@
 """Match scores from a file that another program wrote (`formats.matches`), for example an LLM judge.
 
-They are calibrated against human verdicts like all other scores. A pair with a human verdict needs no score; without
-one it is not used in the calibration. A pair to be guessed must have a score, because scores of another matcher in its
-place would have another meaning; unless the setting `missing` asks for the mean of all scores in its place, which says
-nothing for the nugget and nothing against it.
+They are calibrated against human verdicts like all other scores. A pair with a human verdict needs no score, but
+without one it is not used in the calibration. A pair to be guessed must have a score, because another matcher's score
+would have another meaning. With the setting `missing`, the mean of all scores takes its place, which says nothing for
+or against the nugget.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def make(material: Material) -> Remembered:
 
 
 class Tolerant(Remembered):
-    """Scores of some texts. Pairs without a score have the mean of the others, but teach nothing."""
+    """Scores of some texts. Pairs without a score get the mean of the others, but teach nothing."""
 
     uses_judgements = True  # what is judged has other scores than what is guessed, so they are not to be remembered
 

@@ -89,12 +89,12 @@ def _expected_idf(frequency: float) -> float:
 
 def background(language: str = ENGLISH, stems: bool = False) -> Idf:
     """Weights of words or stems from the package `wordfreq`, whose data is frozen at version 3."""
-    of = "-stems" if stems and language == ENGLISH else ""  # other languages have stems where nothing else is said
+    of = "-stems" if stems and language == ENGLISH else ""  # other languages have stems by default
     return Idf(f"wordfreq-{language}{of}", _Background(Language(language), stems))
 
 
 def from_documents(documents: Iterable[str], language: str = ENGLISH, stems: bool = False) -> Counter[str]:
-    """In how many documents each word or stem stands."""
+    """How many documents have each word or stem."""
     frequency: Counter[str] = Counter()
     spoken = Language(language)
     form = spoken.stem if stems else spoken.plain

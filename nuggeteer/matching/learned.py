@@ -1,12 +1,12 @@
-"""The default matcher: what the words of a text say of a nugget (`clues`), and what judged texts say of texts that
-nobody judged (`similar_texts`).
+"""The default matcher: what the words of a text say about a nugget (`clues`), and what judged texts say about texts
+that nobody judged (`similar_texts`).
 
 A pair's score is the share of the description that stands together in the text. The default model weighs it, the other
-clues and what is carried over; how much each is worth was learned on public collections that humans judged, and is
-learned on from the collection's own verdicts (`thresholds.prior`, `thresholds.propagation`). So a verdict survives
+clues and what is carried over. How much each is worth was learned on public collections that humans judged, and is then
+learned from the collection's own verdicts (`thresholds.prior`, `thresholds.propagation`). So a verdict survives
 rewording, and the first one already counts, from whichever system.
 
-A nugget about which nobody judged any text is left as it is.
+If nobody judged any text for a nugget, nothing is carried over to it.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ class LearnedMatcher(Matcher):
         return Explanation(LOG_ODDS, tuple(words), tuple(similar))
 
     def _explain_words(self, text: str, nugget: int) -> Explanation:
-        """By the description of which the text has most."""
+        """By the description that the text has most of."""
         from nuggeteer.matching.marks import as_written
 
         stem = self._read.stem
@@ -180,7 +180,7 @@ class LearnedMatcher(Matcher):
 
 @dataclass(frozen=True)
 class _ExplainedQuestion:
-    """The question explained last, and of each text that was: its comparison, and its grams as they are written."""
+    """The question explained last, and for each explained text its comparison and its grams as written."""
 
     number: int
     breakdowns: Breakdowns
@@ -192,7 +192,7 @@ def make(material: Material) -> LearnedMatcher:
 
 
 def _one_thread() -> AbstractContextManager[object]:
-    """Within it, sums are added in the same order however many workers and processors there are."""
+    """Within it, sums are added in the same order, however many workers and processors there are."""
     from threadpoolctl import threadpool_limits
 
     limits: AbstractContextManager[object] = threadpool_limits(1)

@@ -112,7 +112,7 @@ class MarkedWords(Matcher):
 
 
 class ResponseNgrams(NgramMatcher):
-    """n-grams whose informativeness comes from judged responses, but for those of one group."""
+    """n-grams whose informativeness comes from judged responses, except those of one group."""
 
     uses_judgements = True
 

@@ -7,9 +7,9 @@ over Σ W·I of all of them. If there are several descriptions, the best score c
 Equation 2 of the paper, read literally, counts the nugget itself among those that have the n-gram, which makes every
 score 0 in a question with one nugget. Its text says "other", and so does this module.
 
-It is fast because only n-grams of the question's own nuggets matter. The words of a response are looked up among those
-of that question alone (`word_numbers`). The n-grams are found by walking a trie of word numbers in sorted arrays, and
-what each adds to each description's score is summed up for many texts at once.
+It is fast because only the n-grams of the question's own nuggets matter. The words of a response are looked up among
+those of that question alone (`word_numbers`). The n-grams are found by walking a trie of word numbers in sorted arrays,
+and what each adds to each description's score is summed up for many texts at once.
 
 Words are numbered in the order of questions and then of spelling, and longer n-grams in the order of their words'
 numbers. So sums do not depend on the order of nuggets, to the last bit. An n-gram of level 1 is a word, and one of
@@ -62,7 +62,7 @@ class GramWeights:
         }
 
     def of(self, nugget: int, grams: Iterable[Gram]) -> Mapping[Gram, float]:
-        """Of the n-grams of a description of one of its nuggets, by its position in the key."""
+        """The weights of the n-grams of a description, by the position of its nugget in the key."""
         if self._carriers is None:
             return {gram: self._weight[gram] for gram in grams}
         others = {gram: len(self._carriers.get(gram, NOBODY) - {nugget}) for gram in grams}
@@ -82,8 +82,7 @@ class GramTables:
         n: int,
         weights: Callable[[int, Sequence[Sequence[Sequence[Gram]]]], GramWeights],
     ) -> None:
-        """`descriptions` are empty for questions with which no text is matched. `weights` weighs those of a
-        question."""
+        """`descriptions` are empty for questions without texts to match. `weights` weighs those of a question."""
         per_nugget = np.array([len(own) for own in descriptions], dtype=np.int64)
         begins = np.concatenate([[0], np.cumsum(per_nugget)])
         self._key, self.single = key, bool((per_nugget <= 1).all())
@@ -199,8 +198,8 @@ class NgramMatcher(Matcher):
         return self._tables_of(self.key.nuggets)
 
     def _tables_for(self, question: npt.NDArray[np.int32]) -> GramTables:
-        """Tables that have these questions. After a few verdicts these are few, and only theirs are made, as long as
-        this is a small part of the key."""
+        """Tables that have these questions. After a few verdicts these are few. Then only their tables are made, as
+        long as they are a small part of the key."""
         asked = np.unique(question)
         self._made += len(asked)
         if "_tables" in vars(self) or self._made > len(self.key.questions) // 8:

@@ -1,11 +1,11 @@
-"""Judges (language models) beside a matcher: their verdicts are evidence, and people's verdicts tell how much.
+"""Judges (language models) beside a matcher: their verdicts are evidence, and people's verdicts say how strong.
 
-A judge's verdicts come from a file (`formats.matches`), or are a machine's in `judgements/`. Of each pair, the default
-model hears whether a judge said anything, and how much of a yes it was: a yes is 1, partly 0, a no −1. What both are
-worth, it learns together with everything else (`thresholds.prior`).
+A judge's verdicts come from a file (`formats.matches`), or are a machine's in `judgements/`. For each pair, the default
+model is told whether a judge said anything, and how much of a yes it was: a yes is 1, partly 0, a no −1. It learns what
+both are worth together with everything else (`thresholds.prior`).
 
-A no on a whole answer is one on each response inside. A yes or partly is one on the likeliest response, as with people.
-Texts are the same if people's verdicts would hold for both (`text.verdict_form`).
+A no on a whole answer is a no on each response inside. A yes or partly counts for the likeliest response, as with
+people. Texts are the same if people's verdicts would hold for both (`text.verdict_form`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Judge:
 
     @cached_property
     def digest(self) -> str:
-        """A hash of all that it said, in whatever order."""
+        """A hash of all that it said, whatever the order."""
         lines = sorted(f"{m.nugget}\t{m.text}\t{m.score!r}\t{m.yes!r}\t{m.whole}\n" for m in self.matches)
         return blake2b("".join(lines).encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
 
@@ -45,8 +45,8 @@ class Judge:
 def read_judges(
     judges: Iterable[str], key: AnswerKey, machine: Iterable[Judgement], every: bool = False
 ) -> tuple[tuple[Judge, ...], list[Problem]]:
-    """The judges that are named so in settings, and the problems in their files. With `every`, a judge has all that it
-    said in a file, also those that it gave again later."""
+    """The judges with these names in settings, and the problems in their files. With `every`, a judge has all the
+    verdicts in its file, even those that it replaced later."""
     problems: list[Problem] = []
     by_name: dict[str, list[Judgement]] = {}
     for judgement in machine:
@@ -92,7 +92,8 @@ class Panel(Matcher):
         scores: list[Mapping[tuple[int, int], float]] = [self._scores(judge, split) for judge in judges]
         question = np.array([question for question, _ in self._row], dtype=np.int64)
         self._begin, _ = ragged(key.offsets[question], key.counts[question])
-        # Of each pair with a verdict, the score of each judge, NaN without one; and after the last, what nobody said.
+        # For each pair with a verdict, the score of each judge, NaN without one. After the last, a row for no verdict
+        # at all.
         most = int(key.counts.max(initial=0))
         self._table = np.full((int(self._begin[-1]) + most, len(judges)), np.nan, dtype=np.float32)
         shift = self._begin[:-1] - key.offsets[question]
@@ -173,7 +174,7 @@ class Panel(Matcher):
 
 
 def with_judges(matcher: Matcher, material: Material) -> Matcher:
-    """The matcher with the judges that the settings name and that said something; as it is without any."""
+    """The matcher with the judges that the settings name and that said something; unchanged if there are none."""
     judges, problems = read_judges(material.settings.judges, material.key, material.machine)
     judges = tuple(judge for judge in judges if judge.matches)
     if not judges:

@@ -2,8 +2,8 @@
 
 A text unlike all judged ones has 0. Words are stems; a word and a pair of neighbours are a gram.
 
-What it is made of is shown by a breakdown: which words of a text speak for a nugget and which against it, and which
-judged texts are like it. This takes more memory than all else about a question. So whoever explains guesses keeps that
+A breakdown shows what a prediction is made of: which words of a text speak for a nugget and which against it, and which
+judged texts are like it. This takes more memory than anything else about a question. So explanations keep the breakdown
 of one question at a time.
 """
 
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 DEFAULT = Match()
 RIDGE = 0.3
 LEVEL = 1.0  # the variance of the level that all texts of a question share
-LARGEST = 1500  # judged texts of a question that are compared with; more would take the cube of time
+LARGEST = 1500  # judged texts of a question to compare with; the time grows with the cube
 PATTERNS = 32  # sets of texts, of a question, of which groups are left out
 SLICE = 256  # texts whose predictions are worked out at once
 Grams = dict[str, float]  # of a text, with their weights
-Codes = npt.NDArray[np.uint64]  # of grams: numbers that two have in common once in 10¹⁹ times
+Codes = npt.NDArray[np.uint64]  # of grams: two share a number by chance once in 10¹⁹ times
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ class JudgedTexts:
         return np.asarray(self.decided.any(axis=0))
 
     def predictions(self, texts: GramsOfTexts) -> Vector:
-        """texts × nuggets: how much likelier than usual their likeness to judged texts makes a yes."""
+        """texts × nuggets: how much likelier than usual a yes is, by their likeness to judged texts."""
         vectors = self._as_vectors(texts)
         parts = [vectors[i : i + SLICE] for i in range(0, vectors.shape[0], SLICE)]
         return np.concatenate([_times((part @ self.vectors.T).toarray(), self.regression) for part in parts])
@@ -171,7 +171,7 @@ class JudgedTexts:
 
     def left_out(self, group: Sequence[str]) -> Vector:
         """The predictions for the judged texts if nobody had judged the texts of their group: texts × nuggets; 0 where
-        the text was not decided or no other group was. `group` is that of each of `rows`.
+        the text was not decided or no other group was. `group` has the group of each of `rows`.
 
         The regression without some texts follows from the one with them: what is left of their verdicts, divided by
         their entries in the inverse kernel, is how far the others' prediction is from the verdict (Stone 1974)."""
@@ -200,12 +200,12 @@ class JudgedTexts:
 
     @cached_property
     def regression(self) -> Vector:
-        """Kernel ridge regression of the verdicts on the judged texts: judged texts × nuggets. Of each nugget by the
+        """Kernel ridge regression of the verdicts on the judged texts: judged texts × nuggets. Each nugget uses the
         texts that were judged for it.
 
-        A level that all texts share is fitted beside it and left out: how often a nugget is found at all is its effect
-        in the model. Otherwise the little that texts on one subject have in common would say it once more; and in a
-        text whose own verdict is left out it would say the opposite, because the others have one yes less."""
+        A level that all texts share is fitted beside it and left out, because the model has an effect for how often a
+        nugget is found at all. Otherwise the little that texts on one subject have in common would count this twice.
+        And for a text whose own verdict is left out it would say the opposite, because the others have one yes less."""
         return self._kernel.solve(self.decided * (self.yes - 0.5))
 
     @cached_property
@@ -218,8 +218,8 @@ class JudgedTexts:
 class _Kernel:
     """The inverse of a kernel between judged texts, for each nugget of the texts `decided` for it (texts × nuggets).
 
-    Most texts are decided for every nugget that anyone judged, or are few. So the inverse of those is worked out once,
-    and each other set of texts bordered to it."""
+    Most texts are decided for every nugget that anyone judged, or are few. So the inverse of those is computed once,
+    and each other set of texts is bordered onto it."""
 
     def __init__(self, kernel: Vector, decided: Bools) -> None:
         self._kernel, self._decided = kernel, decided
@@ -232,8 +232,8 @@ class _Kernel:
         self._patterns = [(np.array(nuggets), self._border(nuggets[0])) for nuggets in patterns.values()]
 
     def _border(self, nugget: int) -> tuple[Ints, Vector, Vector]:
-        """The texts decided for a nugget beyond the common ones; what the common ones say of them, and the inverse of
-        what that leaves."""
+        """The texts decided for a nugget beyond the common ones; what the common ones say about them, and the inverse
+        of what that leaves."""
         more = np.setdiff1d(np.flatnonzero(self._decided[:, nugget]), self._common)
         cross = self._inverse @ self._kernel[self._common[:, None], more]
         rest = self._kernel[more[:, None], more] - self._kernel[more[:, None], self._common] @ cross

@@ -1,8 +1,8 @@
 """The numbers of words, looked up for many texts at once.
 
 No word becomes a string of its own, which would take most of the time of matching. Words are found in the bytes of all
-texts together, and each is a hash of its bytes and of its question. Two words have the same hash by chance once in 10¹⁹
-times.
+texts together, and each is a hash of its bytes and of its question. By chance, two words have the same hash once in
+10¹⁹ times.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from nuggeteer.text import find_words, matching_form
 
 UNKNOWN = -1
 TABLE = 18  # bits
-LONG = 64  # bytes; what a longer word has more counts as one piece
+LONG = 64  # bytes; the rest of a longer word counts as one piece
 # UTF-8 beyond ASCII is always a part of a word here: see `WordNumbers.of`.
 _SPACE = ord(" ")
 _WORDS = bytes(code if code > 127 or chr(code).isalnum() or chr(code) == "_" else _SPACE for code in range(256))
@@ -39,7 +39,7 @@ class WordNumbers:
         order = np.argsort(hashes)
         self._hashes = hashes[order]
         self._numbers = np.array([number for words in own for number in words.values()], dtype=np.int64)[order]
-        # Whether any hash begins with some bits, which most words of texts are told by.
+        # Whether any hash begins with some bits, which is enough to rule out most words of texts.
         bits = len(hashes).bit_length() + 4
         self._shift = np.uint64(64 - bits)
         self._begins = np.zeros(1 << bits, dtype=bool)
@@ -108,9 +108,9 @@ def _found(written: Sequence[str]) -> _FoundWords:
 
 
 class NumberedWords:
-    """The numbers that `number` gives words, for the words of many texts at once. It is asked once a word.
+    """The numbers that `number` gives to words, for the words of many texts at once. It is asked once for each word.
 
-    What is known of a word is found by the first bits of its hash; of two words with the same bits, the second is
+    What is known about a word is found by the first bits of its hash. If two words have the same bits, the second is
     looked up in a dictionary each time."""
 
     def __init__(self, language: Language, number: Callable[[str], int]) -> None:

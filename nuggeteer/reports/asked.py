@@ -183,7 +183,7 @@ def _draw_narrowed(out: Console, judge: JudgeSettings, narrowed: Narrowed) -> No
 
 
 def draw_estimate(out: Console, judge: JudgeSettings, run: str, estimate: Estimate) -> None:
-    """Nothing is sent, and this says so."""
+    """Says that nothing is sent."""
     calls, nuggets = counted(estimate.calls, "call"), counted(estimate.nuggets, "nugget")
     out.print(plain(f"{judge.name} on {run}: {calls} about {nuggets}; {estimate.known:,} are answered already."))
     tokens = f"about {estimate.input_tokens:,} tokens to send and {estimate.output_tokens:,} to receive"

@@ -72,7 +72,7 @@ class BriefingOutput(Part):
 
 def as_json(found: Briefing) -> dict[str, Any]:
     trust, nuggets = found.trust, found.key.nuggets
-    # First, because guesses are explained question by question, and changes have the same ones in another order.
+    # First, because guesses are explained question by question, and changes have the same guesses in another order.
     evidence = [
         copied(Evidence, changes.sighted(sighting), qid=nugget.qid, nugget=nugget.nugget)
         for nugget, sighting in zip(nuggets, found.sightings, strict=True)

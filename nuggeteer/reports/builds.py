@@ -16,7 +16,7 @@ from nuggeteer.reports.formatting import chance, shortened
 from nuggeteer.reports.model import NuggetId, Pairs, Signature
 from nuggeteer.text import escaped
 
-LONGEST = 10  # of a label, such as a commit's hash; what is longer is cut
+LONGEST = 10  # of a label, such as a commit's hash; a longer one is cut
 
 
 class BuildOutput(Part, kw_only=True):
@@ -47,7 +47,7 @@ class TimelineNugget(NuggetId):
 
 
 def build_parts(build: Build) -> dict[str, Any]:
-    """What every report says of a build."""
+    """What every report says about a build."""
     scoring, interval = build.scoring, build.interval
     own = {name: getattr(scoring, name) for name in ("build", "time", "label", "run")}
     own |= {name: getattr(build, name) for name in ("comparable", "unlike", "unasked")}

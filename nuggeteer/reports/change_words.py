@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 DOUBTFUL = 0.1  # less probable nuggets are taken as absent
 
-SIGNS = {"PASS": "✓", "FAIL": "✗", "UNDECIDED": "?"}  # so that nobody has to see the colour
+SIGNS = {"PASS": "✓", "FAIL": "✗", "UNDECIDED": "?"}  # so that nobody depends on the colour
 
 
 def difference(delta: Delta) -> str:
-    """The change, as the gates and the history have it. It may differ in the last digit from what a reader gets who
-    subtracts the two scores as they are printed."""
+    """The change, as the gates and the history have it. It may differ in the last digit from the difference of the two
+    printed scores."""
     return difference_of(delta.interval.value)
 
 
@@ -45,7 +45,7 @@ def causes_in_words(causes: Causes) -> str:
 
 
 def nuggets_in_words(result: Diff) -> Iterator[str]:
-    """How many changes are more probable than not, and how many of any probability are to be expected."""
+    """How many changes are more probable than not, and how many are expected in all."""
 
     def counted(kind: str, found: Sequence[NuggetChange]) -> str:
         vital, forbidden = (sum(getattr(c, what) for c in found) for what in ("vital", "forbidden"))
@@ -66,8 +66,8 @@ def nuggets_in_words(result: Diff) -> Iterator[str]:
 
 
 def by_news(result: Diff) -> list[tuple[str, tuple[NuggetChange, ...]]]:
-    """The nuggets lost and gained under their titles, the worst first. What is forbidden stands apart: gaining it is no
-    gain."""
+    """The nuggets lost and gained under their titles, the worst first. What is forbidden stands apart: gaining it is
+    not a gain."""
     wanted = [tuple(change for change in found if not change.forbidden) for found in (result.lost, result.gained)]
     dropped = tuple(change for change in result.lost if change.forbidden)
     opposed = tuple(change for change in wanted[0] if change.contradicted)
@@ -123,8 +123,8 @@ def verdict(sighting: Sighting) -> Text:
 
 
 def absence(sighting: Sighting, answered: bool = True) -> str:
-    """What stands in place of a passage where no response has a word of the nugget. A guess may be high all the same:
-    other answers that had none of the words turned out to have the nugget."""
+    """What stands in place of a passage if no response has a word of the nugget. A guess may still be high: other
+    answers that had none of the words turned out to have the nugget."""
     if not answered:
         return "no answer"
     unsure = not sighting.known and sighting.probability is not None and sighting.probability >= DOUBTFUL

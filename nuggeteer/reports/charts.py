@@ -25,7 +25,7 @@ from nuggeteer.reports.formatting import number
 from nuggeteer.statistics.intervals import Interval
 from nuggeteer.trust.reliability import Reliability
 
-FEW = 30  # pairs: a share of fewer says little, so their points are hollow
+FEW = 30  # pairs: a share of fewer says little, so its point is hollow
 TREND_WIDTH, TREND_HEIGHT = 547.0, 209.0
 FEWEST_LABELS, MOST_LABELS = 4, 10  # below the trend: labels are shortened until so many fit
 LABEL_ROW = GAP + 1.5 * FONT_SIZE  # the height of the labels below an axis
@@ -103,8 +103,8 @@ def trend(found: Trend, last: int) -> str:
 
 
 def trend_axis(found: Trend, last: int) -> str:
-    """The numbers at the left of `trend`, which stay in sight where a narrow page shows only the newest builds. They
-    are as wide as they are in the whole."""
+    """The numbers at the left of `trend`. They stay in sight when a narrow page shows only the newest builds, and are
+    as wide as in the whole chart."""
     y, ticks, left = _trend_scale(found, last)
     drawing = Drawing(left, TREND_HEIGHT, "chart axis", "", "")
     drawing.root.set("width", f"{decimal(100 * left / TREND_WIDTH)}%")
@@ -115,7 +115,7 @@ def trend_axis(found: Trend, last: int) -> str:
 
 
 def _trend_scale(found: Trend, last: int) -> tuple[Scale, dict[float, str], float]:
-    """Where scores lie, the numbers beside them, and how much room these take."""
+    """Where scores lie, the numbers beside them, and the room that these need."""
     bottom, top = _extent([number for numbers in (found.value, found.low, found.high) for number in numbers[-last:]])
     room = max(top - bottom, 0.02) * 0.12
     y = Scale(max(bottom - room, min(bottom, -0.02)), min(top + room, max(top, 1.02)), TREND_HEIGHT - LABEL_ROW, 4)

@@ -222,7 +222,7 @@ def _tests(out: Console, result: Comparison) -> None:
 
 
 def _f(factor: Factor) -> tuple[str, str]:
-    """F and its p; neither where the runs leave no residual, as equal runs do."""
+    """F and its p; neither if the runs leave no residual, as equal runs do."""
     if not math.isfinite(factor.f):
         return UNDEFINED, UNDEFINED
     return number(factor.f, 2) if factor.f < LARGEST_F else f">{LARGEST_F:,}", p_value(factor.p)

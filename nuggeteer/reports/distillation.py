@@ -1,4 +1,5 @@
-"""The scores of distillers, also by cells of queries; their citations; and the nugs proposed for their nuggets."""
+"""The scores of distillers, in all and by cells of queries; their citations; and the nugs proposed for their
+nuggets."""
 
 from __future__ import annotations
 

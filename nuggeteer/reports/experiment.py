@@ -102,8 +102,8 @@ def _draw(out: Console, result: Result) -> None:
 
 
 def write(found: Averaged, folder: Path) -> list[Path]:
-    """Write NAME-COLLECTION.md and, where there is a plot, .svg into a folder, and NAME-mean of several collections;
-    returns what was written."""
+    """Write NAME-COLLECTION.md and, if there is a plot, .svg into a folder, and NAME-mean for several collections.
+    Returns what was written."""
     collections = [result.collection for result in found.results]
     shown = [(result, [result.collection]) for result in found.results]
     shown += [(found.mean, collections)] if found.mean else []

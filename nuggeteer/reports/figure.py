@@ -21,7 +21,7 @@ from nuggeteer.trust.experiments.result import Plot
 
 WIDTH, HEIGHT = 461.0, 302.0  # the height without a legend
 MARGIN = 8.0
-ROW, SAMPLE = 1.5 * FONT_SIZE, 22.0  # of the legend: a row's height, and the line or mark before a name
+ROW, SAMPLE = 1.5 * FONT_SIZE, 22.0  # of the legend: the height of a row, and the line or mark before a name
 DASHES = ("", "5 2", "1.5 2", "6 2 1.5 2")
 MARKS = (  # around a point
     "m-3 0a3 3 0 1 0 6 0a3 3 0 1 0 -6 0z",
@@ -167,7 +167,7 @@ def _stroke(series: int) -> str:
 
 
 def add_style(drawing: Drawing) -> None:
-    """A file has no page around it that knows the classes."""
+    """An SVG file has no page around it that knows the classes."""
     light = _rules({"page": "#ffffff", "ink": "#1b1f24", "muted": "#57606a", "line": "#c3c9d0"}, LIGHT)
     dark = _rules({"page": "#14171a", "ink": "#e6e9ec", "muted": "#a0aab4", "line": "#3d444d"}, DARK)
     style = ElementTree.SubElement(drawing.root, "style")

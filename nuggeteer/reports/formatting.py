@@ -61,7 +61,7 @@ def no_interval(questions: str = "questions") -> str:
 
 
 def not_calibrated(intervals: Iterable[tuple[Measure, Interval]]) -> Iterator[str]:
-    """What readers must know of intervals that promise too much."""
+    """What readers must know about intervals that promise too much."""
     for measure, interval in intervals:
         if measure.promises_too_much(interval):
             yield f"The interval of {measure.title} is not calibrated: it is too narrow where much is guessed."
@@ -72,7 +72,7 @@ def lacks_interval(interval: Interval) -> bool:
 
 
 def signed_span(low: float | None, high: float | None) -> str:
-    """The two ends of an interval of differences, with as many digits as tell one from the other, up to six."""
+    """The two ends of an interval of differences, with enough digits to tell them apart, up to six."""
     if low is None or high is None:
         return UNDEFINED
     digits = 3
@@ -91,12 +91,12 @@ def judging_share(interval: Interval) -> str:
 
 
 def open_by(width: float) -> str:
-    """How far apart the ends are that guesses leave possible."""
+    """How far apart the ends are between which guesses leave the score open."""
     return number(width) if round(width, 3) else "nothing"
 
 
 def forecast_words(ahead: Forecast, after: Iterable[int]) -> str:
-    """What reading is expected to leave open after some minutes, as far as there is something to read."""
+    """What reading is expected to leave open after some minutes, if there is something to read."""
     whole, settled = math.ceil(float(ahead.seconds[-1]) / 60), ahead.minutes_for(SETTLED)
     some = sorted({min(minutes, whole) for minutes in after} - {0})
     left = {minutes: ahead.width_after(minutes) for minutes in some if ahead.width_after(minutes) > SETTLED}
@@ -108,7 +108,7 @@ def forecast_words(ahead: Forecast, after: Iterable[int]) -> str:
 
 
 def expected_count(outcome: Outcome, which: Ints) -> str:
-    """How many of some nuggets an answer has; where some are guessed, as expected, which has a digit behind the
+    """How many of some nuggets an answer has. If some are guessed, this is the expected number, with a digit after the
     point."""
     if outcome.known[which].all() or np.isnan(outcome.probability[which]).any():
         return str(int(outcome.found[which].sum()))

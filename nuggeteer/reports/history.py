@@ -199,7 +199,7 @@ def _draw_trend(
 
 
 def _decisions(builds: Sequence[Build], today: Mapping[int, NightRuling]) -> Iterator[str]:
-    """What `nightly` recorded of the last builds, and what it would say today if that is something else."""
+    """What `nightly` recorded about the last builds, and what it would say today if that is different."""
     decided = [(build, build.ruling) for build in builds if build.ruling]
     if len(decided) > SHOWN:
         yield f"The last {SHOWN} decisions, as nightly recorded them; --json has all:"

@@ -1,4 +1,4 @@
-"""Files of others: what they are, and what became of them when they were imported or converted."""
+"""Files from elsewhere: what they are, and what happened to them when they were imported or converted."""
 
 from __future__ import annotations
 
@@ -172,18 +172,18 @@ def findings_as_json(found: Sequence[Finding]) -> dict[str, Any]:
 
 
 def _rest(file: Converted | Finding) -> dict[str, Any]:
-    """What of a file is not used, and what is wrong with it."""
+    """The parts of a file that are not used, and what is wrong with it."""
     problems = list(map(problem_of, file.problems))
     return {"unused": _counts(file.unused), "left_out": _counts(file.left_out), "problems": problems}
 
 
 def _counts(counts: Mapping[str, int]) -> list[CountOf]:
-    """Counts of what a file may name itself, such as its keys."""
+    """Counts of things that a file may name freely, such as its keys."""
     return [CountOf(what=file_name(what), count=count) for what, count in counts.items() if count]
 
 
 def draw(out: Console, done: Imported) -> None:
-    """What became of each verdict of the file."""
+    """What happened to each verdict of the file."""
     out.print(
         plain(f"{counted(len(done.written), 'verdict')} of {done.assessor} written to {done.ledger}"), soft_wrap=True
     )
@@ -249,7 +249,7 @@ def _indent(out: Console, said: str) -> None:
 
 
 def _draw_rest(out: Console, unused: Mapping[str, int], left_out: Mapping[str, int]) -> None:
-    """What of a file no command uses, and what is not converted."""
+    """The parts of a file that no command uses, and what is not converted."""
     if any(unused.values()):
         _indent(out, f"kept, and used by nothing: {_listed(unused, MOST)}")
     if any(left_out.values()):

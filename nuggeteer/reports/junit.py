@@ -1,8 +1,8 @@
 """What changed between two runs, as JUnit XML for build servers.
 
-There is a test case for each gate, for each vital nugget lost, for each nugget lost of which the new answer says the
-opposite, and for each forbidden one that is claimed now. Such a nugget is a failure if a failed gate counted it.
-Otherwise it is skipped, which build servers show but do not count as a failure.
+There is a test case for each gate, for each vital nugget lost, for each lost nugget whose opposite the new answer says,
+and for each forbidden one that is now claimed. Such a nugget is a failure if a failed gate counted it. Otherwise it is
+skipped, which build servers show but do not count as a failure.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ from nuggeteer.settings import About
 
 REASON = 3  # lines
 LINES = 15
-LOST = 4  # vital nuggets that are shown, where the other lines leave so much
+LOST = 4  # vital nuggets to show, if the other lines leave room
 WIDTH = 80
 
 
@@ -168,7 +168,7 @@ def draw_decision(out: Console, night: Night) -> None:
 
 
 def _decision(out: Console, night: Night) -> list[Text]:
-    """What it means for other questions stands beside the change."""
+    """The meaning for other questions stands beside the change."""
     heading = Text.assemble((night.ruling.title, STYLE[night.decision]), "  ", plain(night.reason))
     wrapped = heading.wrap(out, min(out.width, WIDTH))
     lines = list(wrapped[:REASON])

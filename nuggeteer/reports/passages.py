@@ -44,7 +44,7 @@ def surroundings(passage: Passage, size: int) -> tuple[str, str]:
     room = (size - len(passage.text)) // 2
     if room < LEAST_CONTEXT:
         return "", ""
-    # White space is squeezed later; ten characters of it for each one shown are enough.
+    # White space is squeezed later, so ten characters for each one shown are enough.
     before, after = _line(passage.before[-10 * room :]).rstrip(), _line(passage.after[: 10 * room]).lstrip()
     if len(before) > room:
         before = GAP + before[len(before) - room :].partition(" ")[2]
@@ -82,7 +82,7 @@ def _stretches(flags: str, start: int, end: int) -> list[tuple[int, int]]:
 
 
 def _is_line(text: str) -> bool:
-    """Whether `_line` leaves it as it is: a space is the only white space that can be printed."""
+    """Whether `_line` leaves it as it is: a space is the only printable white space."""
     return text.isprintable() and "  " not in text
 
 

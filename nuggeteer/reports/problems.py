@@ -42,7 +42,7 @@ def problem_of(p: Problem) -> ProblemOutput:
 
 
 def draw(out: Console, found: Sequence[Problem]) -> None:
-    """Every error, and of more than `EQUAL` warnings that differ only in names and numbers the first, with a count."""
+    """Every error. If more than `EQUAL` warnings differ only in names and numbers, only the first, with a count."""
     equal = {id(problem): kind for kind in by_kind(found) for problem in kind}
     for problem in found:
         own = equal[id(problem)]

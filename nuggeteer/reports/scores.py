@@ -167,7 +167,7 @@ def _run(result: Scores, score: RunScore) -> ScoredRun:
 
 
 def _measures(score: RunScore) -> list[str]:
-    """The default measures, null if they were not requested or do not apply, and all other requested measures."""
+    """The default measures (null if not requested or not applicable) and all other requested measures."""
     return list(dict.fromkeys([*(measure.name for measure in DEFAULT), *score.measures]))
 
 
@@ -190,7 +190,7 @@ def _questions(result: Scores, score: RunScore) -> Iterator[AnswerScores]:
 def _nuggets(result: Scores, score: RunScore) -> Iterator[ScoredNugget]:
     outcome = score.outcome
     says_partly = bool(outcome.partial.any())
-    # No threshold matters where nothing is guessed.
+    # If nothing is guessed, no threshold matters.
     thresholds = result.threshold if outcome.pairs_guessed else np.full(len(outcome.found), np.nan)
     columns = (outcome.found, outcome.known, score.rank, outcome.probability, outcome.best, thresholds)
     for i, (nugget, found, known, rank, probability, best, threshold) in enumerate(
@@ -319,7 +319,7 @@ def _claimed(result: Scores, score: RunScore, question: int) -> tuple[int, int]:
 
 
 def _counted(score: RunScore, which: Ints) -> str:
-    """How many of some nuggets the answer has, of how many: where some are guessed, as expected."""
+    """How many of some nuggets the answer has, of how many. If some are guessed, the expected number."""
     return f"{expected_count(score.counted, which)}/{len(which)}"
 
 
@@ -369,8 +369,8 @@ def draw_recorded(out: Console, done: Sequence[RecordedRun], file: str) -> None:
 
 def leaderboard(result: Scores, table: bool) -> tuple[bytes, int]:
     """Scores as lines of other programs: `run TAB question TAB measure TAB value`, as ir_measures and TREC Auto-Judge
-    read them, or a `table` (CSV) with these columns. `all` stands for the mean over questions. And how many values are
-    undefined and left out."""
+    read them, or a `table` (CSV) with these columns. `all` stands for the mean over questions. Also, how many values
+    are undefined and left out."""
     from nuggeteer.formats.objects import as_table
 
     rows = list(_rows(result))

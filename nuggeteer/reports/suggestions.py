@@ -18,7 +18,7 @@ from nuggeteer.reports.passages import beginning
 from nuggeteer.reports.terminal import plain, table
 
 AFTER = (10, 20, 40)  # minutes
-TINY = 1e-6  # of a width: rounding leaves so much where all is read
+TINY = 1e-6  # of a width: rounding leaves this much even if all is read
 
 
 def _runs(state: JudgingState) -> list[Run]:

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from nuggeteer.text import escaped
 
-NAME, TEXT = 8, 24  # what is left of a column of names or texts at least
+NAME, TEXT = 8, 24  # the least width of a column of names or texts
 GAP = 2  # between two columns
 _MARK = re.compile(r"[-_./:\s]+")
 
@@ -49,8 +49,8 @@ def paragraphs(out: Console, lines: Iterable[str]) -> None:
 
 
 class Sheet:
-    """A table that fits its screen: long texts are wrapped first, then names, and numbers never. Where that is not
-    enough, the table is cut into blocks that each repeat the names.
+    """A table that fits its screen: long texts are wrapped first, then names, and numbers never. If that is not enough,
+    the table is cut into blocks that each repeat the names.
 
     `columns` are (head, kind). The kinds are "right" for numbers, "fixed" for other cells that stay whole, such as
     intervals, "left" for names and "wrap" for longer texts."""
@@ -119,7 +119,7 @@ def table(title: str, columns: Sequence[tuple[str, str]], rows: Iterable[Sequenc
 
 
 def _folded(name: Text, width: int) -> Text:
-    """A name on as many lines as it needs, broken where it has a mark, if it has one."""
+    """A name on as many lines as it needs, broken at a punctuation mark if it has one."""
     lines, rest = Text(), name
     while cell_len(rest.plain) > width:
         end = max((mark.end() for mark in _MARK.finditer(rest.plain, 0, width)), default=0)

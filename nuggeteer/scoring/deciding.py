@@ -1,11 +1,11 @@
 """The threshold model that the settings name, fitted to the collection's judgements.
 
-A model from another package is chosen by whoever runs Nuggeteer, and not by the collection: it is one that they
-installed (an entry point of the group `nuggeteer.models`), or `package.module:make` that their environment variable
-NUGGETEER_MODELS or their command line names too. `make` is called with the evidence and returns a `ThresholdModel`.
+The user of Nuggeteer chooses a model from another package, not the collection. It is one that they installed (an entry
+point of the group `nuggeteer.models`), or a `package.module:make` that their environment variable NUGGETEER_MODELS or
+their command line names too. `make` is called with the evidence and returns a `ThresholdModel`.
 
-`.nuggeteer/thresholds` holds the last fit of the default model: named arrays and one line of text, the signature of all
-that it was fitted on. Whenever that differs, or the file is damaged, of another version or of another user
+`.nuggeteer/thresholds` holds the last fit of the default model: named arrays and one line of text, the signature of
+everything that it was fitted on. If that differs, or if the file is damaged, of another version or of another user
 (formats/cache.py), the model is fitted again, and a note says so. The file can be deleted at any time.
 """
 
@@ -75,7 +75,7 @@ def pack_fit(basis: str, fit: SmoothFit) -> bytes:
 
 
 def unpack_fit(body: bytes) -> tuple[str, SmoothFit]:
-    """What `pack_fit` made. Only what `read_cache` has found to be ours comes here; nothing in it is executed."""
+    """What `pack_fit` made. It gets only what `read_cache` has found to be ours, and executes none of it."""
     try:
         with np.load(io.BytesIO(body), allow_pickle=False) as stored:
             return str(stored["basis"]), SmoothFit.from_arrays(stored)
@@ -112,7 +112,7 @@ def unit_of(settings: Threshold) -> Literal["answer", "response"]:
 
 
 def model_for(collection: Collection, matcher: Matcher, known: VerdictIndex) -> ThresholdModel:
-    """The model of the settings for a collection that differs from that on disk, by our own engine."""
+    """The model of the settings, by our own engine, for a collection that differs from the one on disk."""
     settings = collection.settings.threshold
     return fitted_to(gather_evidence(collection, matcher, known, 1, unit_of(settings)), settings, matcher)
 

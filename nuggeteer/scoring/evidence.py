@@ -1,7 +1,7 @@
 """What the threshold models learn from: the units that humans judged.
 
-An answer that several builds return means the same whoever returns it, so its guess must be one. It is of the first
-judged build that returned it, by name, and else of the build that is asked about (`Owners`).
+An answer means the same whichever build returns it, so it must have one guess. It belongs to the first judged build
+that returned it, by name, otherwise to the build that is asked about (`Owners`).
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from nuggeteer.thresholds.rows import joined, key_of
 
 
 def builds_of(collection: Collection, known: VerdictIndex) -> tuple[tuple[Build, ...], Ints]:
-    """The builds that were judged, and the number of that of each judged text. A text that several builds returned is
-    of the first judged run that has it, or else of the run that a verdict names."""
+    """The builds that were judged, and the number of each judged text's build. A text that several builds returned
+    belongs to the first judged run that has it, or else to the run that a verdict names."""
     questions, group = collection.key.questions, collection.group
     runs = [
         run or collection.returned_by(questions[question].qid, text)
@@ -71,17 +71,17 @@ def gather_evidence(
 ) -> Evidence:
     """All that humans decided. What was judged of an answer is one unit, which has the nugget if some of its responses
     do: a yes settles a nugget and a no does not, so settled nuggets alone would mostly be those that were found. By
-    response, each judged text is a unit of its own, as the paper has it.
+    response, each judged text is a separate unit, as in the paper.
 
     Verdicts on other systems' texts are carried over to each unit, as they will be to the answers of a build that
-    nobody read. Whoever leaves out systems afterwards wants nothing carried over: it might be theirs."""
+    nobody read. If systems are left out afterwards, nothing must be carried over: it might come from them."""
     key = collection.key
     builds, build = builds_of(collection, known)
     begin, nugget = ragged(key.offsets[known.question], key.counts[known.question])
     row = np.repeat(np.arange(len(known.texts)), np.diff(begin))
     matches = matcher.match_judged(judged_texts(collection, known), jobs)
     pair = np.flatnonzero((known.asked if by == "answer" else known.taught != UNKNOWN) & ~np.isnan(matches.scores))
-    # Whose answer each text is of, in the order of builds and questions.
+    # Whose answer each text belongs to, in the order of builds and questions.
     of_text = build * len(key.questions) + known.question if by == "answer" else np.arange(len(known.texts))
     answer = np.unique(of_text, return_inverse=True)[1]
     carried = None
@@ -133,7 +133,7 @@ def keys_of(key: AnswerKey) -> tuple[Keys, Keys]:
 
 
 def prior_of(matcher: Matcher) -> Prior:
-    """What is believed before the first human verdict: of the matcher's clues and, if there are judges, of these."""
+    """What is believed before the first human verdict about the matcher's clues and any judges."""
     empty = matcher.match([], np.zeros(0, dtype=np.int32)).names
     return prior_for(names_of(empty, matcher.judges), matcher.scores_overlap)
 
@@ -142,7 +142,7 @@ Answer = tuple[int, tuple[int, ...]]  # a question, and the numbers of its respo
 
 
 class Owners:
-    """Which judged builds returned which answers. Their runs are read when somebody asks."""
+    """Which judged builds returned which answers. Their runs are read when needed."""
 
     def __init__(self, collection: Collection, known: VerdictIndex) -> None:
         builds, _ = builds_of(collection, known)
@@ -151,7 +151,7 @@ class Owners:
         self._first: dict[Answer, Build] = {}
 
     def assign(self, matched: MatchedRun) -> MatchedRun:
-        """The same run, with the builds of those of its answers that others returned first."""
+        """The same run. An answer that another build returned first gets that build."""
         for build in self._left:
             if build.run != matched.run.name:
                 run = self._collection.run(build.run)

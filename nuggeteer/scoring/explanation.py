@@ -19,7 +19,7 @@ LONGEST = 300  # words of texts that are compared word by word; the time grows w
 
 
 class Explainer:
-    """Explains the scores of a collection's matcher, if the matcher has explanations. `worth` tells what carried-over
+    """Explains the scores of a collection's matcher, if the matcher has explanations. `worth` says what carried-over
     evidence adds to the log odds."""
 
     def __init__(
@@ -36,7 +36,7 @@ class Explainer:
 
     def __call__(self, text: str, nugget: int, least: float = 0.0) -> Explanation | None:
         """The explanation of a text and a nugget, given by its position in the key. Judged texts that are less similar
-        than `least` are left out. A whole explanation is kept, because JSON has many of them twice."""
+        than `least` are left out. Whole explanations are kept, because JSON has many of them twice."""
         if (text, nugget) in self._whole:
             found = self._whole[text, nugget]
             return found if found is None else _with_similar(found, least)
@@ -78,7 +78,7 @@ class Explainer:
     @cached_property
     def _judged_texts(self) -> dict[str, dict[str, None]]:
         """The texts in the ledgers, by qid, each once: a text is judged for each nugget. Whole answers are cut into
-        responses, as what is learned from them is."""
+        responses, as they are for learning."""
         result: dict[str, dict[str, None]] = {}
         answers: dict[tuple[str, str], None] = {}
         for judgement in self._collection.judgements:
@@ -105,8 +105,8 @@ def _counted(text: str) -> tuple[list[str], Counter[str]]:
 
 @lru_cache(maxsize=REMEMBERED)
 def differing_words(first: str, second: str) -> int | None:
-    """How many words would have to be inserted, deleted or replaced to make one text the other; None for texts that are
-    not nearly the same."""
+    """How many words would have to be inserted, deleted or replaced to make one text the other; None unless the texts
+    are nearly the same."""
     (old, one), (new, other) = _counted(first), _counted(second)
     longer = max(len(old), len(new))
     if longer > LONGEST or longer - min(len(old), len(new)) > NEAR:

@@ -20,8 +20,8 @@ a yes the nugget is found, after a no it is not. A yes on a response inside outw
 After a no, no response of the answer carries the nugget. After a yes, some response does, and the likeliest one gets
 the credit.
 
-A verdict that says the opposite of a nugget is a no like any other to scores and models. Reports tell them apart,
-because an answer that says the opposite is worse than one that says nothing.
+A verdict that an answer says the opposite of a nugget is, to scores and models, a no like any other. Reports tell the
+two apart, because an answer that says the opposite is worse than one that says nothing.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from nuggeteer.records import AnswerKey, Bools, Ints, Judgement, Run, Vector, ra
 from nuggeteer.settings import Split
 from nuggeteer.text import likeliest, normalised, verdict_form, verdict_form_of_normalised, words
 
-NOWHERE = -1  # the answer as a whole, and no response of it
+NOWHERE = -1  # the answer as a whole, not one of its responses
 
 
 class ContradictedNuggets:
@@ -54,7 +54,7 @@ class ContradictedNuggets:
 
     def of_run(self, run: Run) -> dict[int, int]:
         """Each nugget that some answer of the run contradicts, and the first response that does; `NOWHERE` if only the
-        answer as a whole does."""
+        whole answer does."""
         found: dict[int, int] = {}
         for (question, scope), texts in self._by_text.items():
             first, last = int(run.offsets[question]), int(run.offsets[question + 1])
@@ -144,7 +144,7 @@ class VerdictIndex:
 
     `texts` are the judged texts (`text.normalised`), the first of those with the same verdict form. `question` has
     their questions, and `runs` the run of each text. If several runs return a text, the first judged run has it.
-    `states` has an entry for each nugget of the question of each text, laid end to end. `partly` marks the pairs of
+    `states` has an entry for each nugget of the question of each text, laid end to end. `partly` marks the pairs for
     which a verdict says partly, on the text or on the answer around it; None if no verdict says so. `answers` has the
     verdicts on whole answers, which `split` cuts into responses. `contradicted` has the verdicts that say a text or an
     answer says the opposite.
@@ -169,7 +169,7 @@ class VerdictIndex:
             if text not in judged_rows:
                 judged_rows[text] = self._row(text[0], normalised(j.text), j.run or "")
             pairs_judged.append((judged_rows[text], key.nugget_position[j.qid, j.nugget]))
-        # An answer is judged once for each nugget, too. The first run that a verdict on a text names has it.
+        # An answer is judged once for each nugget, too. A text belongs to the first run that a verdict on it names.
         cut: dict[tuple[int, str], tuple[list[str], Ints]] = {}
         for j in of_answers:
             answer = key.position[j.qid], j.text
@@ -252,8 +252,8 @@ class VerdictIndex:
 
     @cached_property
     def asked(self) -> Bools:
-        """The pairs that somebody was asked about: those that are decided, and all of an answer that has the nugget
-        somewhere and was read whole."""
+        """The pairs that somebody was asked about: those that are decided, and all pairs of an answer that has the
+        nugget somewhere and was read whole."""
         asked: Bools = self._read | (self.states != UNKNOWN)
         for position, _, inside in self._yes_on_answers:
             asked[self._shift[inside] + position] = True
@@ -283,8 +283,8 @@ class VerdictIndex:
 
     def _read_beside(self, yes: Bools, best: Sequence[str]) -> Bools:
         """The pairs that were read in the `best` runs beside a yes of the same answer. A nugget that is not found there
-        is a no of all responses. If one that is found were the yes of a single response, the number of responses would
-        tell which is which."""
+        is a no for all responses. If a found one were a yes for a single response only, the number of responses would
+        give away which is which."""
         read, owner = np.zeros(len(yes), dtype=bool), np.array(self.runs)
         for name in best:
             rows = np.flatnonzero(owner == name)
@@ -310,7 +310,7 @@ class VerdictIndex:
             self._owner.append(question)
             self.texts.append(text)
             self.runs.append(run)
-        elif text < self.texts[row]:  # of several ways to write it always the same, whatever the order of verdicts
+        elif text < self.texts[row]:  # always the same one of several ways to write it, whatever the order of verdicts
             self.texts[row] = text
         return row
 

@@ -1,8 +1,8 @@
-"""A run with what is known of it: verdicts on its pairs, match scores, and what a model is asked about the others.
+"""A run with what is known about it: verdicts on its pairs, match scores, and what a model is asked about the others.
 
-Texts are compared in two forms, which are made for many at once. Most texts have nothing but single spaces between
-their words, and many have nothing that a verdict form leaves out. In the bytes of all together, this is seen without
-looking at each text.
+Texts are compared in two forms, which are made for many at once. Most texts have only single spaces between their
+words, and many have nothing that a verdict form leaves out. The bytes of all texts together show this, without a look
+at each text.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LETTERS, ENDS = (np.isin(np.arange(256), list(some.encode())) for some in (ascii
 
 
 def forms_and_lengths(texts: Sequence[str]) -> tuple[list[str], list[str], Ints]:
-    """The normalised form of each text, its verdict form, and its length, as `nuggeteer.text` has them of one text."""
+    """The normalised form of each text, its verdict form and its length, as `nuggeteer.text` has them for one text."""
     same: list[str] = []
     forms: list[str] = []
     lengths = np.empty(len(texts), dtype=np.int64)
@@ -78,11 +78,11 @@ class MatchedRun(Shown):
     """A run matched with the key. Each response has a pair with every nugget of its question. The pairs of response i
     begin at `begin[i]`.
 
-    Where all is known, the run is matched when somebody asks for its `scores` or `states`, because its score does not
-    depend on them.
+    If all is known, the run is matched only when its `scores` or `states` are needed, because its score does not depend
+    on them.
 
     `build` is the version of the system that returned the answers. An answer that an earlier judged build returned too
-    counts as that one's: `owners` has its build by question."""
+    belongs to that build: `owners` has its build by question."""
 
     run: Run
     build: Build
@@ -108,7 +108,7 @@ class MatchedRun(Shown):
 
     @cached_property
     def states(self) -> States:
-        """What is known of each pair. The likeliest response of an answer with a yes is a yes."""
+        """What is known about each pair. The likeliest response of an answer with a yes is a yes."""
         if self.answers is None:
             return self.by_response
         states = self.by_response.copy()
@@ -313,7 +313,7 @@ def _of_rows(
 
 
 def slices(offsets: Ints, begin: Ints, most: int) -> Iterator[tuple[int, int]]:
-    """Responses, from and to, of whole answers that have at most so many pairs together. An answer by itself may have
+    """Responses, from and to, of whole answers that together have at most so many pairs. A single answer may have
     more."""
     first, sizes = 0, begin[offsets]
     for question in range(1, len(offsets) - 1):

@@ -23,12 +23,12 @@ from nuggeteer.thresholds import Draws, ThresholdModel
 from nuggeteer.thresholds.model import SupportsPartly
 from nuggeteer.thresholds.rows import joined, key_of, random_rows
 
-UNITS = 512  # that are drawn at once
+UNITS = 512  # drawn at once
 
 
 @dataclass(frozen=True, repr=False)
 class Credit(Shown):
-    """Of each nugget of the key, `response` is the position in the run of the response that gets the credit: the first
+    """For each nugget of the key, `response` is the position in the run of the response that gets the credit: the first
     that is known to carry it or, if none is, the best one; −1 if there is none. `best` is the highest match score of
     any response, NaN without an answer."""
 
@@ -41,12 +41,12 @@ class Outcome(Shown):
     """The result for one run: an entry for each nugget of the key.
 
     `probability` is the probability that the answer has the nugget, or NaN if the model gives none. The nugget is
-    `found` if it is at least ½. An outcome is `known` if no guess could change it. Where all is known, the run is
-    matched only when somebody asks for the `credit`.
+    `found` if it is at least ½. An outcome is `known` if no guess could change it. If all is known, the run is matched
+    only when the `credit` is needed.
 
-    `partly` marks nuggets that are not found and are supported in part: more probably that or found than neither.
-    `partial` is the probability of it. `contradicted` are nuggets that are not found and that some response, by a
-    verdict, says the opposite of: this response, or −1 where the verdict is on the whole answer.
+    `partly` marks nuggets that are not found but supported in part: more probably that or found than neither. `partial`
+    is the probability of partial support. `contradicted` has the nuggets that are not found and whose opposite, by a
+    verdict, some response says: this response, or −1 if the verdict is on the whole answer.
     """
 
     found: Bools
@@ -107,7 +107,7 @@ def find(
     noise: VerdictNoise | None,
     jobs: int = 1,
 ) -> Outcome:
-    """Decide which nuggets each answer of a run has. `noise` turns chances into drawn verdicts. Where all is known, no
+    """Decide which nuggets each answer of a run has. `noise` turns chances into drawn verdicts. If all is known, no
     model is needed."""
     certain, open_, partly = matched.certain, matched.open_nuggets, matched.partly
     probability, drawn, drawn_partly = certain.astype(float), None, None
@@ -155,7 +155,7 @@ def _drawn(
     jobs: int,
 ) -> tuple[Bools, Bools | None]:
     """Draws × nuggets: found, and at least supported in part, None where nobody says partly. Fills in the probability
-    of the open nuggets. Some questions at a time, so that those of a million responses take little memory."""
+    of the open nuggets. Takes some questions at a time, so that a million responses need little memory."""
     size, parts = len(probability), list(_by_questions(key.question[open_]))
     partial = draws if isinstance(draws, SupportsPartly) and draws.odds_in_part is not None else None
     workers = can_share(jobs, len(parts))
@@ -180,7 +180,7 @@ def _drawn(
 
 
 def _by_questions(question: Ints) -> list[slice]:
-    """Units of whole questions, not many at a time."""
+    """The units of whole questions, a few questions at a time."""
     ends = np.append(np.flatnonzero(np.diff(question)) + 1, len(question)).tolist()
     parts, first = [], 0
     for end, following in zip(ends, [*ends[1:], ends[-1]], strict=True):
@@ -191,7 +191,7 @@ def _by_questions(question: Ints) -> list[slice]:
 
 
 def _credit(matched: MatchedRun, found: Bools) -> Credit:
-    """Of each nugget that is found, the first response that is known to carry it, or else the best one."""
+    """For each found nugget, the first response that is known to carry it, or else the best one."""
     size = len(found)
     response, best = np.full(size, -1, dtype=np.int64), np.full(size, np.nan)
     np.fmax.at(best, matched.nugget, matched.scores)
@@ -203,8 +203,8 @@ def _credit(matched: MatchedRun, found: Bools) -> Credit:
 
 
 def by_group(key: AnswerKey, outcome: Outcome) -> Outcome:
-    """The outcome with a group's at each of its nuggets. A group is known if no guess could change it, and found if its
-    probability is at least ½; without probabilities, if its decided nuggets say so."""
+    """The outcome in which each nugget of a group has the group's. A group is known if no guess could change it, and
+    found if its probability is at least ½; without probabilities, if its decided nuggets say so."""
     if not key.groups:
         return outcome
     spread = key.grouping.spread

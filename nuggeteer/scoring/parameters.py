@@ -104,7 +104,7 @@ def parameters_of(
     nugget: str | None = None,
     jobs: int = 1,
 ) -> Parameters:
-    """The parameters of one of the models in MODELS. `nugget` (QID/ID) asks for the picture of its unit. Of those in
+    """The parameters of one of the models in MODELS. `nugget` (QID/ID) asks for the picture of its unit. For those in
     WITHOUT_THRESHOLDS, PyMC says how well it agrees with us."""
     if model in WITHOUT_THRESHOLDS and engine == "pymc" and nugget is None:
         return _chances_by_pymc(collection, model, jobs)
@@ -176,7 +176,7 @@ def _chances_by_pymc(collection: Collection, name: str, jobs: int) -> Parameters
 
 
 def _exact(fit: StepFit, drawn: noisy.NoisyDraws) -> _Posterior:
-    """Means and quantiles from the fit. The intervals of error rates that each unit has for itself are drawn."""
+    """Means and quantiles from the fit. The intervals of error rates that belong to one unit are drawn."""
     thetas = _estimates(fit.mean_theta, *(theta_quantiles(fit, level) for level in ENDS))
     if fit.nodes is not None:
         rates = ((EstimatedRate(one.mean, *map(one.quantile, ENDS)),) for one in common_rates(fit))

@@ -36,7 +36,7 @@ GOOD_R_HAT, GOOD_EFFECTIVE = 1.01, 400  # Vehtari et al. 2021
 
 
 Notify = Callable[[int, int], None]  # told how many draws are done, and of how many
-# How a command shows that it takes long, wherever in it the draws turn out to be needed.
+# How a command shows that it takes long, wherever it turns out to need the draws.
 progress: ContextVar[Callable[[str], AbstractContextManager[Notify | None]]] = ContextVar(
     "progress", default=lambda what: nullcontext()
 )
@@ -112,7 +112,7 @@ def sampled(
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """PyMC tells of each step that it takes, and of libraries that it would be faster with."""
+    """Without this, PyMC reports each step that it takes, and libraries that would make it faster."""
     log = logging.getLogger("pymc")
     level = log.level
     log.setLevel(logging.ERROR)
@@ -136,7 +136,7 @@ def _saved(basis: str, posterior: dict[str, Vector], quality: Vector) -> bytes:
 
 
 def _load(body: bytes, basis: str) -> tuple[dict[str, Vector], Vector] | None:
-    """What `_saved` made on the same basis. Only what `read_cache` has found to be ours comes here."""
+    """What `_saved` made on the same basis. It gets only what `read_cache` has found to be ours."""
     try:
         with np.load(io.BytesIO(body), allow_pickle=False) as stored:
             if str(stored["basis"]) != basis:

@@ -48,7 +48,7 @@ T = TypeVar("T")
 
 class Scorer(Shown):
     """Everything that the scores of a collection's runs share: known verdicts, word weights, the threshold model and
-    its draws. Each is computed once, when it is first needed: where all is known, no model is.
+    its draws. Each is computed once, when it is first needed. If all is known, no model is needed.
 
     By default `model` and `matcher` are those that the settings of the collection name. Measures that do not apply to
     the key are left out.
@@ -93,12 +93,12 @@ class Scorer(Shown):
 
     @cached_property
     def signature(self) -> Signature:
-        """What scores depend on. A model of ours that was fitted is not part of it, because the rest determines it."""
+        """What scores depend on. A fitted model of ours is not part of it, because the rest determines it."""
         return Signature(self._basis, self._model_signature, DRAWS, self.seed, self.interval)
 
     @property
     def interval(self) -> IntervalMethod:
-        """How the part of intervals is computed that comes from the choice of questions."""
+        """How the part of intervals that comes from the choice of questions is computed."""
         return self.collection.settings.score.interval
 
     @cached_property
@@ -144,7 +144,7 @@ class Scorer(Shown):
         )
 
     def _forbidden_note(self) -> Iterator[str]:
-        """A note where the first measure does not see what answers must not claim."""
+        """A note if the first measure does not see what answers must not claim."""
         forbidden = int(self.key.forbidden.sum())
         if forbidden and self.measures and not self.measures[0].least(self.key) < 0:
             those = "1 forbidden nugget" if forbidden == 1 else f"{forbidden:,} forbidden nuggets"
@@ -184,7 +184,7 @@ class Scorer(Shown):
         return Explainer(self.matcher, self.marker, self.collection, self.worth_of_carried)
 
     def worth_of_carried(self, carried: float) -> float:
-        """What is carried over, in log odds of this collection."""
+        """What carried-over evidence is worth in this collection, in log odds."""
         if not isinstance(self.model, SmoothFit):
             return 0.0
         hint, rest = hint_and_rest(np.asarray(carried))
@@ -225,7 +225,7 @@ class Scorer(Shown):
         return self._with_texts(matched, find(matched, self.key, self.model, draws, self.noise, self.jobs))
 
     def once(self, runs: tuple[MatchedRun, ...], make: Callable[[], T]) -> T:
-        """What was drawn of some runs, which is kept for a while."""
+        """What was drawn for some runs. It is kept for a while."""
         for earlier, drawn in self._drawn:
             if len(earlier) == len(runs) and all(one() is run for one, run in zip(earlier, runs, strict=True)):
                 return cast(T, drawn)

@@ -26,13 +26,13 @@ class Basis:
     texts: str  # which texts are the same for a verdict
     match: str
     idf: str
-    answers: str = ""  # how records are cut into responses, where they are
-    truth: str = ""  # the machines whose verdicts are the standard, where there are any
-    judges: str = ""  # the judges that are heard, where there are any
+    answers: str = ""  # how records are cut into responses, if they are
+    truth: str = ""  # the machines whose verdicts are the standard, if there are any
+    judges: str = ""  # the judges that are heard, if there are any
 
     @classmethod
     def of(cls, collection: Collection, matcher: str, idf: str, judges: Sequence[tuple[str, str]] = ()) -> Basis:
-        """`matcher` is the matcher's signature, `idf` the name of the word weights. Of each judge, `judges` has the
+        """`matcher` is the matcher's signature, `idf` the name of the word weights. For each judge, `judges` has the
         name and a hash of what it said."""
         key, judgements = _digest_key(collection.key), _digest_judgements(collection)
         split = collection.settings.answers.split

@@ -2,8 +2,8 @@
 
 The best response is that with the highest match score, the first if several are equal. Its clues stand for the answer,
 with the logarithm of the number of responses that it is the best of, and its size. What is carried over from judged
-texts and what judges say is that of whichever response has most of it. Where a judge read the answer, the level is
-that of what such judges say, and not that of the words.
+texts, and what judges say, comes from the response that has most of it. If a judge read the answer, the level is that
+of what such judges say, not that of the words.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from nuggeteer.thresholds.public_prior import JUDGE
 
 LITTLE = 0.2  # of log odds that the regression on judged texts carries over, before they are weighed
 LONGEST, SHORTEST = 2.0, -1.5  # sizes: of other lengths public data says nothing
-MOST = 16  # pieces of an answer: those with the smallest numbers, so that like answers have like pieces
+MOST = 16  # pieces of an answer: those with the smallest numbers, so that similar answers have similar pieces
 FEW = 8  # responses of an answer that are cut into sentences
 _sentence = re.compile(r"(?<=[.!?])\s+|\n+")
 
@@ -35,8 +35,8 @@ def names_of(words: Sequence[str], judges: Sequence[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class BestPairs:
-    """Of each cell, which is a nugget of an answer, in order: the best of its pairs, how many pairs it has, and the
-    largest of what is said of any of them."""
+    """For each cell (a nugget of an answer), in order: the best of its pairs, how many pairs it has, and the largest of
+    what is said about any of them."""
 
     cell: Ints
     pair: Ints
@@ -65,15 +65,16 @@ class BestPairs:
 
 
 def hint_and_rest(carried: Vector) -> tuple[Vector, Vector]:
-    """What is carried over, up to a little and beyond it. Likeness to many texts a little and to one text a lot are
-    different things, and a collection that has only one of them says nothing of what the other is worth."""
+    """What is carried over, up to a little and beyond it. A little likeness to many texts and a lot to one text are
+    different things, and a collection that has only one of them does not show what the other is worth."""
     hint = np.clip(carried, -LITTLE, LITTLE)
     return hint, carried - hint
 
 
 def _said(opinions: Vector | None, pair: Ints, begin: Ints) -> Vector:
-    """cells × 2 · judges: of each judge, its share among those that said something of a cell's pairs, and the most of a
-    yes that it said. Judges err on the same pairs, so each of n says as much as one by itself over 1 + (n − 1)ρ."""
+    """cells × 2 · judges: for each judge, its share among those that said something about a cell's pairs, and the most
+    of a yes that it said. Judges err on the same pairs, so each of n says as much as one alone, divided by 1 + (n −
+    1)ρ."""
     if opinions is None:
         return np.zeros((len(begin), 0))
     spoke, yes = opinions[pair, ::2] > 0, opinions[pair, 1::2]

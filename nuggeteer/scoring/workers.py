@@ -1,8 +1,8 @@
 """Work for several processors: forked processes that share what the command has read, and write into shared memory.
 
-Nothing is sent to them and nothing comes back but what they write, because sending the texts of a large run takes as
-long as matching them. The command itself is one of the workers: a process copies what it looks at, because Python
-counts references in it. Where processes cannot be forked, as on Windows, one does the work.
+Nothing is sent to them, and only what they write comes back, because sending the texts of a large run takes as long as
+matching them. The command itself is one of the workers: a process copies what it looks at, because Python counts
+references in it. Where processes cannot be forked, as on Windows, one does the work.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def zeros(shape: int | tuple[int, int], kind: npt.DTypeLike, workers: int) -> np
 
 
 def copies(texts: Sequence[str]) -> Sequence[str]:
-    """Texts in memory of this process. To look at a text is to count references in it, and so the memory around it
-    would be copied, once for the process that looks and once for those that do not. Joining texts only reads them."""
+    """Texts in this process's own memory. Looking at a text counts references in it, so the memory around it would be
+    copied, once for the process that looks and once for those that do not. Joining texts only reads them."""
     for between in "\n\0":
         copied = between.join(texts).split(between)
         if len(copied) == len(texts):
@@ -82,8 +82,8 @@ def work_on(parts: Sequence[Part], work: Callable[[Part], None], workers: int) -
 
 @contextmanager
 def _without_interrupts() -> Iterator[None]:
-    """An interrupt waits until the worker that is started is known. The worker itself never hears one: a terminal
-    interrupts all processes at once, but only the command should say so, and it ends its workers."""
+    """An interrupt waits until the worker being started is known. The worker itself never gets one: a terminal
+    interrupts all processes at once, but only the command should report it, and it ends its workers."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
         yield
@@ -92,7 +92,7 @@ def _without_interrupts() -> Iterator[None]:
 
 
 def _work(parts: Sequence[Part], work: Callable[[Part], None], done: Connection, command: int) -> None:
-    gc.disable()  # looking for circles would copy all memory that is shared
+    gc.disable()  # collecting garbage would copy all shared memory
     try:
         for part in parts:
             if os.getppid() != command:

@@ -25,10 +25,10 @@ class Build(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class AnswerSet(Shown):
-    """Answers: the question of each, the build that it is of, and a number that tells it from all other answers.
+    """Answers: the question and the build of each, and a number that distinguishes it from all other answers.
 
     `pieces` are numbers of its sentences, some of them if there are many; those of answer i begin at `begin[i]`. Its
-    luck is made of theirs, so that answers that share sentences share luck. Judged answers need none."""
+    luck is made of theirs, so answers that share sentences share luck. Judged answers need none."""
 
     question: Ints
     build: Ints  # of each, in `builds`
@@ -47,11 +47,11 @@ class AnswerSet(Shown):
 
 @dataclass(frozen=True, repr=False)
 class Units(Shown):
-    """What a model is asked: does this answer have this nugget? Where a part of the answer was judged, the question is
-    about the rest of it, and where only a part was judged, what people said is about that part.
+    """What a model is asked: does this answer have this nugget? If a part of the answer was judged, the question is
+    about the rest, and what people said is about that part.
 
     `scores` are the match scores of the best response, `size` is its size (`size_of`), and `text` a number of its text.
-    `clues` has all that the default model weighs, in the order of its names."""
+    `clues` has everything that the default model weighs, in the order of its names."""
 
     nugget: Ints  # the position in the key
     answer: Ints  # in `answers`
@@ -70,7 +70,7 @@ class Units(Shown):
 
     @classmethod
     def of_scores(cls, scores: Vector, nugget: Ints) -> Units:
-        """Units that only models look at which know nothing but scores."""
+        """Units for models that know nothing but scores."""
         count, nowhere = len(scores), np.zeros(len(scores), dtype=np.int64)
         answers = AnswerSet.without_pieces(nowhere, nowhere, (Build("", ""),), nowhere.astype(np.uint64))
         zeros = np.zeros(count)
@@ -169,7 +169,7 @@ class ThresholdModel(Protocol):
 
 
 def probability(model: ThresholdModel, units: Units) -> Vector:
-    """P(yes) of each unit, with all that the model does not know integrated out; NaN if it gives none."""
+    """P(yes) of each unit, with everything that the model does not know integrated out; NaN if it gives none."""
     draws = model.draw(DRAWN, 0)
     if draws is None:
         return np.full(len(units), np.nan)

@@ -1,14 +1,13 @@
-"""The paper's noisy threshold models in the seat that decides guesses (Nuggeteer §2.4, 4.4), with draws from their
-posteriors.
+"""The paper's noisy threshold models, deciding guesses (Nuggeteer §2.4, 4.4), with draws from their posteriors.
 
-A draw has error rates α and β and a θ for each unit, together as probable as `steps` says they are. α and β come from
+A draw has error rates α and β and a θ for each unit, with the joint probability that `steps` finds. α and β come from
 the density that `steps` integrates. First a node of its quadrature is taken, with the probability of its mass. Then a
 place is drawn in the part of the plane that the node stands for. It is kept with a probability: the density there over
-the density where it is highest. Given α and β, θ is in an interval between two scores by its share, and anywhere within
-it. In `nugget-errors` the intervals come first, by their shares, and then α and β of each nugget from their beta
-distributions below α + β = 1.
+the density where it is highest. Given α and β, θ falls into an interval between two scores with the probability of its
+share, and anywhere within it. In `nugget-errors` the intervals come first, by their shares, and then α and β of each
+nugget from their beta distributions below α + β = 1.
 
-All systems are alike to these models, and given θ, α and β verdicts are independent. Systems are not alike, so the
+In these models all systems are alike, and given θ, α and β verdicts are independent. Systems are not alike, so the
 intervals are too narrow.
 
 `pooled` is ours: a hard step for every nugget, and the thresholds of all nuggets come from one learned Beta
@@ -16,10 +15,10 @@ distribution. In the paper's per-nugget model θ is uniform, so the threshold of
 Here θ ~ Beta(mκ, (1 − m)κ), with m uniform on [0, 1] and log κ ~ N(log 4, 1.5²). Given m and κ everything is exact, as
 in `steps`. Laplace's method around their mode integrates over m and κ.
 
-What the posterior says of each parameter by itself is computed, and not drawn. θ of a unit lies in each interval
-between two scores with the probability that `steps` finds, and anywhere within it, so its distribution function is made
-of straight lines. A common α or β is what `quadrature` integrates: α is the first axis of its square, and for β the
-square is laid out the other way round.
+What the posterior says about each parameter by itself is computed, not drawn. θ of a unit lies in each interval between
+two scores with the probability that `steps` finds, and anywhere within it, so its distribution function is piecewise
+linear. A common α or β is what `quadrature` integrates: α is the first axis of its square, and for β the square is laid
+out the other way round.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ def fit_pooled(evidence: Evidence, uniform: StepFit | None = None) -> StepFit:
     from scipy.optimize import minimize  # a quarter of a second, for this only
 
     own = np.arange(evidence.nuggets)
-    # Between two scores, and of a nugget without any, θ is as the distribution has it.
+    # Between two scores, and for a nugget without any, θ follows the distribution.
     steps = steps_of(evidence, evidence.nugget, evidence.nuggets).cut(PLACES)
     uniform = uniform or fit_steps("nugget", evidence)
     log_width = np.log(uniform.steps.high - uniform.steps.low)
@@ -108,7 +107,7 @@ def _curvature(log_posterior: Callable[[Vector], float], mode: Vector, h: float 
     return float(max(xx * yy - xy**2, 1e-6))
 
 
-RATES = 250  # pairs of α and β that are drawn at least; each then stands for several draws of the thresholds
+RATES = 250  # pairs of α and β to draw at least; each then serves several draws of the thresholds
 WORK = 4_000_000  # intervals of θ, times pairs of α and β, for which more are drawn
 TRIED_AGAIN, SWEEPS = 12, 6  # to draw α + β < 1
 TRIES = 4  # places that are looked at for each pair that is wanted
@@ -118,8 +117,8 @@ NAMES = ("coin", "global", "question", "nugget", "nugget-errors", "pooled")
 
 @dataclass(frozen=True)
 class Coin:
-    """The baseline: one unknown bias for all pairs, whatever their scores; a yes is as probable as `yes` of `pairs`
-    say."""
+    """The baseline: one unknown bias for all pairs, whatever their scores. How probable a yes is comes from `yes` of
+    `pairs`."""
 
     log10_evidence: float
     yes: int

@@ -1,10 +1,10 @@
 """What the default model believes before the first verdict, learned from public collections.
 
-Of each clue, `public_prior` has the mean of its weight on six collections that humans judged, and by how much it
-differs between them: news summaries (REALSumm), news of events (TREC 2013 and 2014 Temporal Summarization), bullets of
-RAG systems (SummHay), debates (KPA) and students' short answers (SemEval). `python experiments/prior.py` makes it, and
-measures what each collection would have been without itself (experiments/prior.md). Collections differ mostly in the
-level, so before any verdict an interval is wide.
+For each clue, `public_prior` has the mean of its weight on six collections that humans judged, and how much it differs
+between them: news summaries (REALSumm), news of events (TREC 2013 and 2014 Temporal Summarization), bullets of RAG
+systems (SummHay), debates (KPA) and students' short answers (SemEval). `python experiments/prior.py` makes it, and
+measures what each collection would get from the others (experiments/prior.md). Collections differ mostly in the level,
+so before any verdict an interval is wide.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from nuggeteer.thresholds.public_prior import BY_SCORE, BY_WORDS, JUDGE, SPREADS
 
 INTERCEPT: Final = "one"
 OF_ANSWERS: Final = ("responses", "size", "hint", "carried")
-# Likeness to texts that have a nugget never speaks against it. The likelihood alone may say so: where one answer has a
-# nugget, fewer of the others do.
+# Likeness to texts that have a nugget never speaks against it. The likelihood alone might say that it does: if one
+# answer has a nugget, fewer of the others do.
 POSITIVE: Final = ("hint", "carried")
-# The clues of a usual answer. The level is that of such an answer, so that it says little of the weights.
+# The clues of a usual answer. The level is that of such an answer, so that it says little about the weights.
 USUAL: Final = {
     "window": 0.4,
     "order": 0.2,
@@ -43,8 +43,8 @@ READ_IT, SAYS_YES = " read it", " says yes"  # the ends of the names of judges' 
 
 @dataclass(frozen=True, repr=False)
 class Prior(Shown):
-    """The assumptions before the first judgement: of the weight of each clue, of which the first is the intercept, and
-    of the spreads, which count as much as `weight` observed effects."""
+    """The assumptions before the first judgement: about the weight of each clue (the first is the intercept), and about
+    the spreads, which count as much as `weight` observed effects."""
 
     names: tuple[str, ...]
     b: Vector

@@ -1,12 +1,12 @@
 """How the model of `smooth` is fitted: expectation propagation (Minka 2001; Rasmussen & Williams 2006, §3.6).
 
-The likelihood of each verdict is replaced by a normal one, with the mean and the variance that the exact one would give
-given all the others. Laplace's method would look at the mode instead, which is far from the mean where a nugget or a
-question has few verdicts.
+The likelihood of each verdict is replaced by a normal one. It gives the mean and the variance that the exact one would
+give beside all the others. Laplace's method would look at the mode instead, which is far from the mean where a nugget
+or a question has few verdicts.
 
 Nuggets and then answers are eliminated exactly, question by question, so only the core, which is b, v and w, is ever a
 dense matrix. Questions of about the same size are worked on together. The spreads are learned by EM, in a few rounds
-that begin with the prior's.
+that begin with the prior's spreads.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def fit_smooth(evidence: Evidence, prior: Prior) -> SmoothFit:
 
 
 def enough_of(evidence: Evidence, most: int = MOST) -> Evidence:
-    """All of it, or so many units that the fit is done in seconds, as after a year of nights: of each build as many as
-    of any other, so that all is kept of a build of which little was read."""
+    """All of it or, as after a year of nights, so many units that the fit takes seconds. Each build gives as many as
+    any other, so a build of which little was read keeps everything."""
     if len(evidence) <= most:
         return evidence
     answers, answer = evidence.units.answers, evidence.units.answer
@@ -185,8 +185,7 @@ class _Core:
             self._be_positive(clue)
 
     def _be_positive(self, clue: int) -> None:
-        """Make the posterior that of a weight which is known to be positive: normal, with the moments of what is left
-        of it above 0."""
+        """Make the posterior that of a weight known to be positive: normal, with the moments of the part above 0."""
         spread = np.sqrt(self.covariance[clue, clue])
         ratio = self.mean[clue] / spread
         log_above = float(scipy.special.log_ndtr(ratio))
@@ -215,7 +214,7 @@ class _Core:
 
 @dataclass(frozen=True)
 class _Block:
-    """A question with verdicts: its units, and the nuggets and answers that they are of."""
+    """A question with verdicts: its units, with their nuggets and answers."""
 
     question: int
     rows: Ints
@@ -368,8 +367,8 @@ class _Propagation:
         self.spreads = np.sqrt((weight * first**2 + sums) / (weight + counts)).tolist()
 
     def _partial(self) -> tuple[float, float]:
-        """How much likelier it is that a nugget is supported at least in part, in log odds: what makes as many so as
-        people found, and its standard deviation. NaN where nobody says partly."""
+        """How much likelier it is that a nugget is supported at least in part, in log odds: the number that makes as
+        many supported as people found, and its standard deviation. NaN if nobody says partly."""
         partly, yes = self.evidence.partly, self.evidence.yes
         if partly is None or not partly.any():
             return np.nan, np.nan
@@ -426,5 +425,5 @@ def _move(batch: _Batch, mean: Vector, variance: Vector) -> tuple[float, float]:
 
 
 def _places(count: int) -> int:
-    """For so many nuggets or answers, a few more places, so that there are few sizes."""
+    """A few more places than nuggets or answers, so that there are few sizes."""
     return count if count <= FEW else 1 << (count - 1).bit_length()

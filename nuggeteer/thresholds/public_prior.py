@@ -1,4 +1,4 @@
-"""What public collections say of clues and spreads; `python experiments/prior.py` writes it."""
+"""What public collections say about clues and spreads; `python experiments/prior.py` writes it."""
 
 from typing import Final
 

@@ -1,14 +1,14 @@
 """The threshold models in PyMC: an independent check of our own fits, and an example of a model of your own.
 
-`global`, `question`, `nugget` and `nugget-errors` are the models of `steps.py`, with the same priors: θ uniform on
-[0, 1] and summed out, (α, β) uniform on α + β < 1. Here NUTS samples α and β, and sequential Monte Carlo estimates the
+`global`, `question`, `nugget` and `nugget-errors` are the models of `steps.py`, with the same priors: θ uniform on [0,
+1] and summed out, (α, β) uniform on α + β < 1. Here NUTS samples α and β, and sequential Monte Carlo estimates the
 evidence, while `steps.py` gets both by quadrature. The two share only the counts between scores. In `coin`, α and 1 − β
 are one bias, uniform on [0, 1]. In `pooled`, θ comes from a Beta distribution with the prior of `noisy.py`. Its m and κ
-are sampled here; there they are the best ones.
+are sampled here, while there they are the best ones.
 
 `smooth` is the model of `smooth.py`, which `propagation.py` fits by normal approximations. Here everything is sampled
-jointly, the spreads too, with a prior that says as much as there. So the two differ in what is approximated and not in
-what is assumed.
+jointly, the spreads too, with a prior of the same weight. So the two make the same assumptions, and differ only in
+their approximations.
 
 Effects are not centred (an effect is its spread times a standard normal number). This samples well while nuggets have
 dozens of pairs, not thousands.
@@ -199,7 +199,7 @@ def _smooth(evidence: Evidence, prior: Prior) -> pm.Model:
     spread_of = np.sqrt(np.diag(prior.b_covariance))
     with pm.Model() as model:
         b = prior.b + pt.dot(root, pm.Normal("b_raw", shape=len(prior.b)))
-        if positive:  # which go with no other weight
+        if positive:  # which depend on no other weight
             above = pm.TruncatedNormal("above", prior.b[positive], spread_of[positive], lower=0, shape=len(positive))
             b = pt.set_subtensor(b[positive], above)
         b = pm.Deterministic("b", b)

@@ -1,7 +1,7 @@
 """Random numbers for draws, a row for each thing that is drawn, found by its key.
 
-A row depends on its key, the seed and the number of draws, and on nothing else. So a nugget or a text has the same
-random numbers whatever else is drawn, and however many at a time.
+A row depends only on its key, the seed and the number of draws. So a nugget or a text has the same random numbers
+whatever else is drawn, and however many at a time.
 
 Each row is stratified: it has one number from each of as many equally probable strata as there are draws. It reads one
 of a few shuffled orders of the strata, from its own start, which copies one piece of memory. Two of n rows are equal

@@ -198,14 +198,15 @@ def _shapes(posterior: Parameters) -> tuple[Vector, Vector]:
 
 
 def from_posterior(name: str, evidence: Evidence, posterior: Parameters, seed: int = 0) -> SampledModel | SampledSmooth:
-    """A model for `nuggeteer.score(..., model=...)`. Of a model with steps, `posterior` has α and β, and may have θ."""
+    """A model for `nuggeteer.score(..., model=...)`. For a model with steps, `posterior` has α and β, and may have
+    θ."""
     return SampledSmooth.of(evidence, posterior) if name == "smooth" else _steps(name, evidence, posterior, seed)
 
 
 @dataclass(frozen=True, repr=False)
 class SampledSmooth(Shown):
     """The default model, from draws of its posterior: rows of b, of the effects of nuggets, questions, systems, builds
-    and answers, and of the spreads, by which those that nobody judged are drawn."""
+    and answers, and of the spreads, with which the effects of what nobody judged are drawn."""
 
     posterior: Parameters
     question_of_nugget: Ints
@@ -227,7 +228,7 @@ class SampledSmooth(Shown):
         return f"sampled(pymc-smooth,draws={len(self.posterior['b'])},posterior={digest_of(self.posterior)})"
 
     def threshold(self, nugget: Ints) -> Vector:
-        """By the means of the effects, of an answer that is usual otherwise (`smooth.SmoothFit.threshold`)."""
+        """By the means of the effects, for an otherwise usual answer (`smooth.SmoothFit.threshold`)."""
         level = self.posterior["nugget"].mean(axis=0)[nugget]
         level = level + self.posterior["question"].mean(axis=0)[self.question_of_nugget[nugget]]
         b = self.posterior["b"].mean(axis=0)
@@ -280,7 +281,7 @@ SPREADS = ("nugget", "question", "system", "build", "answer")
 
 @dataclass(frozen=True)
 class SmoothPlaces:
-    """The judged answers, builds and systems, and which of these each unit is of."""
+    """The judged answers, builds and systems, and to which of these each unit belongs."""
 
     answers: Ints
     builds: tuple[Build, ...]

@@ -2,8 +2,8 @@
 
 There are two criteria. The *evidence*, log₁₀ P(data | model), weighs fit against flexibility. The *held-out log score*
 is closer to what users notice: each group of systems is left out in turn, and the score is the mean logarithm of the
-probability that the model gave to the verdicts that were left out. The model with the best held-out log score is
-chosen. If there are fewer than two groups, it is the one with the best evidence.
+probability that the model gave to these verdicts. The model with the best held-out log score is chosen. If there are
+fewer than two groups, it is the one with the best evidence.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ class Thresholds(Shown, Part):
 
 @dataclass(frozen=True)
 class ModelCandidate:
-    """A model that can be fitted. A fit may begin with that of another model, `begins_with`, and takes it after the
-    evidence if there is one already."""
+    """A model that can be fitted. A fit may begin with that of another model, `begins_with`. If there is one already,
+    it takes it as an argument after the evidence."""
 
     name: str
     fit: Callable[..., Fit]
@@ -93,8 +93,8 @@ def models(prior: Prior) -> dict[str, ModelCandidate]:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The models and the name of the best one; and of each model the chance that it gives each pair when fitted without
-    the group of the pair. None if nothing could be left out."""
+    """The models and the name of the best one. For each model, the chance that it gives each pair when fitted without
+    the group of the pair; None if nothing could be left out."""
 
     models: list[ComparedModel]
     chosen: str

@@ -2,7 +2,7 @@
 
     logit P(answer has nugget) = b · x + a + c + v + w + u
 
-x are the clues: what the answer's best response says of the nugget, and what is carried over from judged texts. The
+x are the clues: what the answer's best response says about the nugget, and what is carried over from judged texts. The
 effects are nested as the world is:
 
     a  nugget      how readily it is found at all         N(0, σ_a²)
@@ -11,13 +11,13 @@ effects are nested as the world is:
     w  build       how it departs from its system         N(0, σ_w²)
     u  answer      how it departs from its build          N(0, σ_u²)
 
-b has a normal prior from public collections (`prior`), and the spreads have one as well, which counts as much as
-`weight` effects. So a nugget without any verdict has a sensible probability with an honest width, and a build that
-nobody read may differ from the one that somebody did. Given all effects, verdicts are independent. In the draws, the
-answers that nobody read share u as they share sentences.
+b has a normal prior from public collections (`prior`), and the spreads have a prior that counts as much as `weight`
+effects. So a nugget without any verdict has a sensible probability with an honest width, and a build that nobody read
+may differ from one that somebody did. Given all effects, verdicts are independent. In the draws, unread answers share u
+as they share sentences.
 
-`propagation` fits it. The posterior is normal: of b, v and w together (the core), and within each question, given the
-core, of its answers and then of its nuggets. All draws come from it at once.
+`propagation` fits it. The posterior is normal: that of b, v and w together (the core), and within each question, given
+the core, that of its answers and then of its nuggets. All draws come from it at once.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ LEVELS = (np.arange(101) / 100) ** 2  # the scores that are tried as thresholds
 
 @dataclass(frozen=True, repr=False)
 class Questions(Shown):
-    """What is known, given the core, of some questions with equally many places for nuggets and for answers. Places
-    that are not taken have −1 as their nugget or build, and 0 as their answer.
+    """What is known, given the core, about some questions with equally many places for nuggets and for answers. Empty
+    places have −1 as their nugget or build, and 0 as their answer.
 
     With t = c + v + w + u of an answer, and s = v + w:  t ~ N(shift − of_b · b + of_s · s, spread · spreadᵀ), and then
     a ~ N((told − weighed · b − information · t) / precision, 1 / precision)."""
@@ -83,7 +83,7 @@ class SmoothFit(Shown):
 
     @classmethod
     def from_arrays(cls, stored: Mapping[str, Any]) -> SmoothFit:
-        """The fit that `arrays` stored. A ValueError or KeyError says that it was none."""
+        """The fit that `arrays` stored. A ValueError or KeyError means that it was not a fit."""
         batches = int(stored["batches"])
         parts = [Questions(**{f.name: stored[f"{i}.{f.name}"] for f in fields(Questions)}) for i in range(batches)]
         own: dict[str, Any] = {f.name: stored[f.name] for f in fields(cls) if f.name != "questions"}
@@ -127,8 +127,8 @@ class SmoothFit(Shown):
         return probability(self, units)
 
     def threshold(self, nugget: Ints) -> Vector:
-        """The lowest match score at which an answer that is usual otherwise has the nugget with a probability of at
-        least ½; NaN if there is none."""
+        """The lowest match score at which an otherwise usual answer has the nugget with a probability of at least ½;
+        NaN if there is none."""
         clues = np.tile(self.usual, (len(LEVELS), 1))
         for name, values in of_score(LEVELS).items():
             if name in self.names:
@@ -173,8 +173,8 @@ class SmoothFit(Shown):
         return np.asarray(np.concatenate([core[:, size:][:, of_system] + w, np.zeros((len(core), 1))], axis=1))
 
     def difference(self, old: Build, new: Build) -> tuple[float, float, float]:
-        """How much better a build is than another, beyond their words: the mean and the variance of w + v of one less
-        that of the other, and what the variance was before the first verdict."""
+        """How much better one build is than another, beyond their words: the mean and the variance of the difference of
+        their w + v, and that variance before the first verdict."""
         weights, _, variance = self.contrast(old, new)
         _, _, system, build, _ = self.spreads
         return float(weights @ self.core), variance, 2 * build**2 + (old.system != new.system) * 2 * system**2
@@ -203,7 +203,7 @@ class SmoothFit(Shown):
 
 
 def _share_of_question(spreads: Sequence[float], answers: int) -> float:
-    """The question's part of the sum of how far its answers are from their builds."""
+    """The question's part in how far its answers are from their builds."""
     _, question, _, _, answer = spreads
     return question**2 / (answer**2 + answers * question**2)
 
@@ -219,8 +219,8 @@ class _DrawnQuestion:
 
 
 class SmoothDraws(Shown):
-    """Joint draws of the core, the questions, the nuggets and the answers. What the draws of a question, a nugget, an
-    answer or a build are made of belongs to it alone, so they are the same whatever else is asked."""
+    """Joint draws of the core, the questions, the nuggets and the answers. The random numbers of a question, a nugget,
+    an answer or a build belong to it alone, so its draws are the same whatever else is asked."""
 
     def __init__(self, fit: SmoothFit, count: int, seed: int) -> None:
         self.fit, self.count = fit, count
@@ -241,8 +241,8 @@ class SmoothDraws(Shown):
         self._systems = core[:, len(fit.names) : len(fit.names) + len(fit.systems)].T.astype(np.float32)
 
     def given(self, old: Build, new: Build, moved: Vector) -> SmoothDraws:
-        """The draws in which one build is better than another by so much more, in each draw; what goes with that moves
-        with it."""
+        """The draws in which one build is better than another by so much more, in each draw. Whatever is correlated
+        with this moves along."""
         weights, beside, variance = self.fit.contrast(old, new)
         result = copy(self)
         result._set_core(self._core + np.outer(moved, self.fit.core_covariance @ weights / variance))
@@ -269,7 +269,8 @@ class SmoothDraws(Shown):
 
     @property
     def odds_in_part(self) -> Vector | None:
-        """How much likelier it is in each draw that a nugget is supported at least in part; None if nobody says so."""
+        """How much likelier it is in each draw that a nugget is supported at least in part; None if nobody says
+        partly."""
         mean, spread = self.fit.partial
         if np.isnan(mean):
             return None

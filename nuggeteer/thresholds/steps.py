@@ -2,8 +2,8 @@
 
 P(yes | s) = 1 − β if s > θ, else α. θ is uniform on [0, 1], and (α, β) is uniform on α + β < 1. The models differ in
 which unit has its own θ: the whole data set (`global`), each question (`question`) or each nugget (`nugget`). In
-`nugget-errors` each nugget also has its own α and β. The baseline `coin` ignores the score. `pooled.py` adds a model
-in which the nuggets' θ come from one distribution.
+`nugget-errors` each nugget also has its own α and β. The baseline `coin` ignores the score. `noisy.py` adds a model in
+which the nuggets' θ come from one distribution.
 
 Given (α, β), the integral over each θ is a finite sum, because the likelihood is constant between two neighbouring
 scores. The evidence of a unit is Σ (width of the interval) · (1−β)^a β^b α^c (1−α)^d. Here a and b count yes and no
@@ -26,8 +26,8 @@ from nuggeteer.thresholds.model import Evidence, Units
 from nuggeteer.thresholds.quadrature import WHOLE, Nodes, locate, resolve
 
 LOG10 = math.log(10)
-# Intervals of θ are left out if their likelihood is below e^−45 of their unit's best wherever the posterior is.
-# Even a million such intervals cannot change the eighth digit.
+# Intervals of θ are left out if, wherever the posterior is, their likelihood is below e^−45 of their unit's best. Even
+# a million such intervals cannot change the eighth digit.
 NEGLIGIBLE = 45.0
 SAMPLE = 4000  # so many pairs are enough to find where the posterior is
 BEYOND = 20.0  # densities below e^−20 of the highest are not integrated
@@ -235,8 +235,8 @@ def fit_steps(name: str, evidence: Evidence) -> StepFit:
 def fit_given(name: str, steps: Steps, log_width: Vector, unit_of_nugget: Ints, cells: Matrix = WHOLE) -> StepFit:
     """Fit with `log_width`, the log prior probability of each interval of θ: the log of its width if θ is uniform.
 
-    The `cells` of a similar fit save the search for the posterior. Units without pairs tell nothing: their θ is as it
-    was beforehand."""
+    The `cells` of a similar fit save the search for the posterior. Units without pairs tell nothing: their θ stays as
+    it was."""
     told: Bools = np.asarray(steps.counts[steps.start].any(axis=1))
     if told.all() or not told.any():
         return _fit_all(name, steps, log_width, unit_of_nugget, cells)

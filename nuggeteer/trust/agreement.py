@@ -1,9 +1,9 @@
 """How far assessors agree on the pairs that several of them judged, and the tool with each of them.
 
-A pair is a nugget and a text (`text.verdict_form`). Only verdicts that name an assessor count for that assessor; the
-silence of a judged run belongs to nobody. The tool is compared like another assessor: its verdict on a pair is its
-guess after a fit that saw no verdict on the answers of that system, whoever gave it. Verdicts marked as a machine's are
-compared with people's in the same way.
+A pair is a nugget and a text (`text.verdict_form`). Only verdicts that name an assessor count for that assessor. The
+silence of a judged run counts as nobody's verdict. The tool is compared like another assessor: its verdict on a pair is
+its guess after a fit that saw no verdict on the answers of that system, whoever gave it. Verdicts marked as a machine's
+are compared with people's in the same way.
 """
 
 from __future__ import annotations
@@ -108,11 +108,11 @@ class MachineAgreement(Shown):
 
 @dataclass(frozen=True, repr=False)
 class AssessorAgreement(Framed):
-    """`people` has every two people who share a pair, `together` all of them (None if nobody shares a pair). `machines`
-    are those whose verdicts are marked as a machine's. `left_out` names the data that the tool did not use for its
-    guesses. `judges` are all judges of the collection. `unnamed` verdicts name no assessor. On `both` pairs the same
-    assessor judged both yes and no. `others` compares each person with everything that is known without them, such as a
-    developer's verdicts with the official ones (Marton & Radul 2006, §4.7), if that has a yes on their pairs."""
+    """`people` has every two people who share a pair, `together` has all people (None if nobody shares a pair).
+    `machines` are those whose verdicts are marked as a machine's. `left_out` names the data that the tool did not use
+    for its guesses. `judges` are all judges of the collection. `unnamed` verdicts name no assessor. On `both` pairs the
+    same assessor judged both yes and no. `others` compares each person with everything that is known without them, such
+    as a developer's verdicts with the official ones (Marton & Radul 2006, §4.7), if there is a yes on their pairs."""
 
     assessors: tuple[Assessor, ...]
     people: tuple[RaterAgreement, ...]
@@ -232,7 +232,7 @@ def agree(
 
 
 def _with_others(collection: Collection, verdicts: _VerdictTable) -> Iterator[RaterAgreement]:
-    """The agreement of each person with all that is known without them."""
+    """The agreement of each person with everything that is known without them."""
     for name, own in zip(verdicts.names[: verdicts.people], verdicts.of_people, strict=True):
         rest = _known_without(collection, name, verdicts)
         theirs = not ((own != NO_VERDICT) & (rest == 1)).any()  # the silence of a run that this person judged
@@ -241,7 +241,7 @@ def _with_others(collection: Collection, verdicts: _VerdictTable) -> Iterator[Ra
 
 
 def _known_without(collection: Collection, assessor: str, verdicts: _VerdictTable) -> Ints:
-    """What is known of each pair without one person's verdicts, also from the silence of judged runs."""
+    """What is known about each pair without one person's verdicts, including from the silence of judged runs."""
     key = collection.key
     rest = [judgement for judgement in collection.judgements if judgement.assessor != assessor]
     known = VerdictIndex(key, rest, collection.judged_runs, collection.settings.answers.split)

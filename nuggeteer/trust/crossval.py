@@ -67,7 +67,7 @@ class Crossval(Shown):
 class LeftOutRun(Part):
     """A run that was left out."""
 
-    # Its mean recall, or its score, with the judging interval.
+    # Its mean recall or its score, with the judging interval.
     run: str
     true: OrNaN
     value: Annotated[OrNaN, about("By guesses.")]
@@ -84,7 +84,7 @@ def crossval(
 ) -> Crossval:
     """Leave out each group of judged runs, with the matcher of the collection's settings. `notify` is called with the
     number of groups that are done and the number of all groups. Runs are compared by `measure`; without one, by mean
-    recall. By a measure, a run of which only some nuggets were judged is not compared."""
+    recall. With a measure, a run with only some nuggets judged is not compared."""
     from joblib import Parallel, delayed
 
     if model not in MODELS:
@@ -123,8 +123,8 @@ def crossval(
 
 
 def with_builds_apart(collection: Collection) -> Collection:
-    """If all runs with verdicts are builds of one system, make each build a group of its own, so that it can be left
-    out. Verdicts on the other builds then apply to its texts, as they do for tonight's build."""
+    """If all runs with verdicts are builds of one system, make each build a separate group, so that it can be left out.
+    Verdicts on the other builds then apply to its texts, as they do for tonight's build."""
     runs = [run.name for run in collection.assessed_runs]
     if len({collection.group(run) for run in runs}) != 1:
         return collection
@@ -207,7 +207,7 @@ def _leave_out(task: tuple[Collection, str, VerdictIndex, Matcher | None, str, i
     decides = fitted_to(gather_evidence(rest, matcher, known, 1, unit_of(settings)), settings, matcher)
     of_pairs = decides
     if unit_of(settings) == "answer" and many_responses(collection, group):
-        # A response of several has a nugget more rarely than the answer of which it is the likeliest.
+        # One of several responses has a nugget more rarely than the answer whose likeliest response it is.
         of_pairs = fitted_to(gather_evidence(rest, matcher, known, 1, "response"), settings, matcher)
     draws = decides.draw(DRAWS, seed)
     noise = VerdictNoise(key, DRAWS, seed)
@@ -288,7 +288,7 @@ def settled(nugget: Ints, states: States, nuggets: int) -> Bools:
 
 
 def _worth_of(settled: Bools, worth: Vector) -> Vector:
-    """The weights of nuggets in the mean recall of a run in which only some were judged. The others weigh nothing."""
+    """The weights of nuggets in the mean recall of a run with only some nuggets judged. The others weigh nothing."""
     kept = np.where(settled, worth, 0.0)
     return np.asarray(ratio(kept, np.full(len(kept), kept.sum()), otherwise=0.0))
 

@@ -1,13 +1,13 @@
 """How good judges (language models) are, by people's verdicts on the same pairs.
 
-A judge says yes if its score is more than ½, so partly is a no, as it is for scores. People say what is known
-(`scoring.known`): also what the silence of judged runs says, and for a whole answer what follows from its responses.
+A judge says yes if its score is more than ½, so partly is a no, as it is for scores. What people say is what is known
+(`scoring.known`), including from the silence of judged runs, and for a whole answer from its responses.
 
 A judge's errors are of two kinds. Those that go both ways cancel out in a mean score. The share that goes one way is
 bias, which no number of verdicts averages out.
 
-The human verdicts are a frozen slice: when the model behind a name changes, its verdicts since then agree with them in
-another way. Two error rates before and since are compared by Fisher's exact test, corrected for two tests (Holm).
+The human verdicts are the fixed standard: when the model behind a name changes, its verdicts since then agree with them
+differently. Two error rates before and since are compared by Fisher's exact test, corrected for two tests (Holm).
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def _add(problems: list[Problem], known: list[Problem]) -> None:
 
 @dataclass
 class _Truth:
-    """What people say of the pairs that judges judged."""
+    """What people say about the pairs that judges judged."""
 
     collection: Collection
     known: VerdictIndex
@@ -206,7 +206,7 @@ class _Truth:
         )
 
     def change(self, matches: Sequence[Match], since: str | None) -> JudgeChange:
-        """A judge before a time and since. Of what it said of a pair before, and since, the last counts."""
+        """A judge before a time and since. Its last verdict on a pair counts, both before and since."""
         before: dict[tuple[int, str], Match] = {}
         after: dict[tuple[int, str], Match] = {}
         for match in sorted(matches, key=lambda match: match.at or ""):
@@ -243,7 +243,7 @@ class _Truth:
                 yield self.slice(name, [matches[i] for i in own.tolist()], yes[own])
 
     def _errors(self, matches: list[Match], score: Vector, yes: Bools) -> Iterator[JudgeError]:
-        """Those on nuggets about which it errs most often first, and the surest first."""
+        """Errors on the nuggets with most errors come first, and the surest of these first."""
         wrong = np.flatnonzero((score > 0.5) != yes)
         nugget = np.array([match.nugget for match in matches], dtype=np.int64)
         often = np.bincount(nugget[wrong], minlength=len(self.collection.key.nuggets))

@@ -2,9 +2,9 @@
 compared, and the probabilities of guesses on systems left out compared with the human verdicts.
 
 Fitting every model six times is slow. So at most `NUGGETS` nuggets, drawn at random, are used, with all their judged
-pairs, at most `PAIRS`. The result is cached in the collection, in `.nuggeteer/reliability`. The file is computed again
-when key, judgements or settings have changed, or when it is damaged or was made by another user (formats/cache.py); it
-can be deleted at any time.
+pairs, at most `PAIRS`. The result is cached in the collection, in `.nuggeteer/reliability`. It is computed again if
+key, judgements or settings have changed, or if the file is damaged or was made by another user (formats/cache.py). The
+file can be deleted at any time.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class CalibrationBin(Part):
 
 
 class Reliability(Part):
-    """How far probabilities can be believed of systems that the model has not seen."""
+    """How far probabilities can be believed for systems that the model has not seen."""
 
     bins: tuple[CalibrationBin, ...]  # those without pairs are not listed
     brier: Annotated[float, about("The mean squared error of the probabilities.")]
@@ -58,8 +58,8 @@ class Reliability(Part):
 
 @dataclass(frozen=True)
 class TrustReport:
-    """`reliability` is None where there are fewer than two groups of systems, so that none can be left out.
-    `nuggets` of the `judged` nuggets were used."""
+    """`reliability` is None if there are fewer than two groups of systems, so that none can be left out. `nuggets` of
+    the `judged` nuggets were used."""
 
     nuggets: int
     judged: int
@@ -68,7 +68,7 @@ class TrustReport:
 
 
 def trust(scorer: Scorer, notify: Callable[[str], None] = lambda line: None) -> TrustReport | None:
-    """How far a collection's scores can be trusted, None without judgements. `notify` is called before long work."""
+    """How far a collection's scores can be trusted; None without judgements. `notify` is called before long work."""
     prior = prior_of(scorer.matcher)
     settings = scorer.collection.settings.threshold
     basis = f"{FORMAT}|{scorer.signature.basis}|{prior.signature}|{settings.model}"
@@ -89,7 +89,7 @@ def trust(scorer: Scorer, notify: Callable[[str], None] = lambda line: None) -> 
     thresholds = Thresholds(
         len(evidence), int(evidence.yes.sum()), len(np.unique(evidence.group)), tuple(found.models), found.chosen
     )
-    # None of a model without chances, and of a user's own.
+    # None for a model without chances, and for a user's own.
     chance = (found.held_out or {}).get(settings.model)
     guesses = None if chance is None else reliability(chance, evidence.yes)
     result = TrustReport(len(np.unique(evidence.nugget)), judged, thresholds, guesses)

@@ -1,11 +1,11 @@
 """A random sample of the guesses of a run, drawn and recorded before anyone judges it.
 
-All nuggets of a run that nobody has judged are put in random order, one by one or by the answers that they are of
-(`design`). Each unit is drawn from those that are left; its probability is higher if it weighs more and if its guesses
-are less certain. The order, the probabilities and the guesses are recorded before the first question is asked
-(`formats.audits`). A run has one audit for one key; a request for more continues in the same order. A unit counts only
-if all units before it in the order are settled. Otherwise assessors could choose the sample by skipping. `estimate`
-says what the counted units prove.
+All nuggets of a run that nobody has judged are put in random order, one by one or by answer (`design`). Each unit is
+drawn from those that are left; its probability is higher if it weighs more and if its guesses are less certain. The
+order, the probabilities and the guesses are recorded before the first question is asked (`formats.audits`). A run has
+one audit for one key; a request for more continues in the same order. A unit counts only if all units before it in the
+order are settled. Otherwise assessors could choose the sample by skipping. `estimate` says what the counted units
+prove.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from nuggeteer.text import normalised
 class AuditResult:
     """The progress and the result of an audit.
 
-    Of the `planned` units the first `judged` count. `waiting` are settled too, but come after one that is not.
+    The first `judged` of the `planned` units count. `waiting` ones are settled too, but come after one that is not.
     `nuggets` is how many could be drawn. `measures` has None for a measure that the audit cannot bound."""
 
     head: Head

@@ -1,9 +1,9 @@
 """What an audit draws: single nuggets, or whole answers with all their open nuggets; whichever is likely to prove more
 in the same minutes of reading.
 
-To judge one nugget takes the reading of a whole answer. Its other nuggets then take little, but they tell less than as
-many nuggets of other answers: an answer that lacks one often lacks others. So both ways are rehearsed, with verdicts
-that the model draws, before anybody has judged anything.
+To judge one nugget, somebody must read a whole answer. Its other nuggets then take little time, but they tell less than
+as many nuggets of other answers: an answer that lacks one often lacks others. So both ways are rehearsed, with verdicts
+drawn from the model, before anybody has judged anything.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ class Designs:
 
     @cached_property
     def _answers(self) -> tuple[Ints, Ints, Vector]:
-        """The nuggets by answer, where each answer begins, and its size: what its score may be wrong by, as far as that
-        is independent, over what its reading costs."""
+        """The nuggets by answer, where each answer begins, and its size: how far its score may be wrong, as far as that
+        is independent, divided by what reading it costs."""
         nugget, size = self._sizes
         begin = np.flatnonzero(np.diff(self.composition.key.question[nugget], prepend=-1))
         question = self.composition.key.question[nugget[begin]]
@@ -106,12 +106,12 @@ class Designs:
         return Rehearsals(self, by)
 
     def best(self, count: int) -> By:
-        """The way that proves more while so many single nuggets could be judged."""
+        """The way that proves more in the time of so many single nuggets."""
         return min(get_args(By), key=lambda by: self.rehearsals(by).width(count))
 
 
 class Rehearsals:
-    """Some audits drawn in one way, with verdicts that the model draws."""
+    """Some audits drawn in one way, with verdicts drawn from the model."""
 
     def __init__(self, designs: Designs, by: By) -> None:
         rng = np.random.Generator(np.random.PCG64([designs.seed, 7]))
@@ -124,7 +124,7 @@ class Rehearsals:
         ]
 
     def width(self, count: int) -> float:
-        """How wide the interval is after what takes as long as `count` single nuggets, in the mean."""
+        """How wide the interval is, in the mean, after the time of `count` single nuggets."""
         widths = []
         for audit, estimates in zip(self.audits, self._estimates, strict=True):
             units = self._costs.units(audit, count)
@@ -134,13 +134,14 @@ class Rehearsals:
         return float(np.mean(widths))
 
     def minutes(self, count: int) -> float:
-        """How long it takes to judge what takes as long as `count` single nuggets, up to all there is, in the mean."""
+        """How long it takes, in the mean, to judge as many units as take as long as `count` single nuggets, or all of
+        them."""
         taken = [self._costs.seconds(audit)[: self._costs.units(audit, count)].sum() for audit in self.audits]
         return float(np.mean(taken)) / 60
 
 
 def _head(by: By) -> Head:
-    """Of an audit that nobody has recorded."""
+    """The head of an audit that nobody has recorded."""
     return Head("", "", "", "", "", 0, 0, "", "", {}, by)
 
 

@@ -38,8 +38,8 @@ class LinearBound:
 def linear_bounds(
     composition: Composition, question: int, length: int, open_: Bools, found: Bools, partly: Bools, chance: Vector
 ) -> tuple[LinearBound, LinearBound]:
-    """A lower and an upper bound on the value of a question. Its `open_` nuggets are each found with a `chance`. Of the
-    others it is known which were `found` and which `partly`."""
+    """A lower and an upper bound on the value of a question. Each of its `open_` nuggets is found with a `chance`. The
+    others are known: which were `found`, and which `partly`."""
     if not composition.asks[question]:
         return (LinearBound(0.0, np.zeros(int(open_.sum()))),) * 2
     own = slice(int(composition.key.offsets[question]), int(composition.key.offsets[question + 1]))
@@ -126,11 +126,11 @@ def _lower_bound(
 
 
 def _highest_plane(corners: Sequence[Point], values: Sequence[float], here: Point) -> tuple[float, float, float]:
-    """The plane that is highest `here` among those not above the values at the corners: its value at the origin, and
-    how fast it rises.
+    """The plane that is highest `here`, of those that are above no value at a corner: its value at the origin, and how
+    fast it rises.
 
-    It passes through three corners that have the point between them. Starting from any such three, the corner furthest
-    below the plane replaces one of them until none is below."""
+    It passes through three corners around the point. Starting from any such three, the corner furthest below the plane
+    replaces one of them, until none is below."""
     fans = [(0, i, i + 1) for i in range(1, len(corners) - 1)]
     three = max(fans, key=lambda fan: _inside(corners, fan, here), default=None)
     if three is None or _inside(corners, three, here) == -math.inf:  # all on one line, from the origin

@@ -7,10 +7,10 @@ on the score (`envelope`). It is valid after any number of verdicts.
 
 The bets: units are drawn one after another without replacement. Each draw gives an estimate of the total, and its mean,
 given all earlier draws, is the total. Anyone who claims that the total is at most m must offer fair odds on estimates
-above m. Capital bet against a true claim ever grows to 1/p times its size with probability at most p (Ville 1939). So a
-claim against which capital has grown to 1/p is refuted, whatever draw one stops at. The bound is the smallest m that is
-not refuted (Waudby-Smith & Ramdas 2024; for draws with unequal probabilities and without replacement: Shekhar, Xu,
-Lipton, Liang & Ramdas 2023).
+above m. The probability that capital bet against a true claim ever grows to 1/p times its size is at most p (Ville
+1939). So a claim against which capital has grown to 1/p is refuted, whatever draw one stops at. The bound is the
+smallest m that is not refuted (Waudby-Smith & Ramdas 2024; for draws with unequal probabilities and without
+replacement: Shekhar, Xu, Lipton, Liang & Ramdas 2023).
 """
 
 from __future__ import annotations
@@ -79,16 +79,16 @@ def bound_below(sequence: EstimateSequence, spread: float, planned: int, floor: 
     return low
 
 
-MIN_GUESS_SPREAD = 0.4  # of a guess. Even a certain one may be wrong, and one drawn too rarely counts for too much
+MIN_GUESS_SPREAD = 0.4  # of a guess. Even a certain one may be wrong, and a unit drawn too rarely counts for too much
 DRAWS = 100  # of verdicts by the guesses
 MIN_RELATIVE_WEIGHT = 0.1  # relative to the mean, because a nugget that weighs nothing now may weigh something later
 
 
 @dataclass(frozen=True)
 class DrawnAudit:
-    """An audit in terms of the key: its units in the order drawn. Unit i has the nuggets from `begin[i]` to
-    `begin[i + 1]`: one, or all that are open in an answer (`head.by`). Each nugget has a guess, each unit its size. So
-    many units are `planned`."""
+    """An audit in terms of the key: its units in the order drawn. Unit i has the nuggets from `begin[i]` to `begin[i +
+    1]`: one, or all that are open in an answer (`head.by`). Each nugget has a guess, each unit its size. `planned` is
+    the number of units to judge."""
 
     head: Head
     nugget: Ints
@@ -161,7 +161,7 @@ def sizes_of(state: NuggetState, guess: Vector, composition: Composition) -> tup
 
 
 def at_least(size: Vector) -> Vector:
-    """Sizes none of which is far below the mean."""
+    """The sizes, with none far below the mean."""
     return np.maximum(size, MIN_RELATIVE_WEIGHT * size.mean()) if len(size) else size
 
 
@@ -285,7 +285,7 @@ class NuggetEstimates:
         self._worth = state.found + composition.partly * state.partly
         self._count = int(composition.defined.sum())
         self._slope = np.zeros((2, nuggets))
-        # Of each question: what the guesses expect of it, and the least that the draw of one of its nuggets may add.
+        # For each question: what the guesses expect, and the least that the draw of one of its nuggets may add.
         self._centre, self._least = np.zeros((2, 2, questions))
         for question in range(questions):
             self._tighten(question)

@@ -92,8 +92,8 @@ def plan(scorer: Scorer, matched: MatchedRun, measure: Measure, width: float) ->
 def _audited(
     scorer: Scorer, matched: MatchedRun, run: RunScore, measure: Measure, part: float
 ) -> tuple[int, float] | tuple[None, None]:
-    """How large an audit narrows its interval to a width, by the mean of the rehearsals: in single nuggets, or in what
-    takes as long as these; and the minutes that it takes."""
+    """How large an audit must be to narrow its interval to a width, by the mean of the rehearsals: in single nuggets,
+    or in what takes as long; and the minutes that it takes."""
     composition = measure.auditable(scorer.key)
     if composition is None:
         return None, None

@@ -1,8 +1,8 @@
 """One build on an HTML page: a single file that fetches nothing from the network.
 
 Texts, names and ids come from files that anybody may have written. Three walls stand between them and the reader's
-browser: every value is made visible and escaped where it is put in (Jinja's autoescape), the script puts texts in
-as text only, and the page's own policy lets no script run but ours, no style apply but ours, and nothing be fetched.
+browser: every value is made visible and escaped where it is put in (Jinja's autoescape), the script inserts texts only
+as text, and the page's policy allows only our script and our style, and fetches nothing.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ def part(name: str) -> str:
 
 
 def render(template: str, style: str, script: str = "", **values: Any) -> str:
-    """A template of this folder filled with values, with its style and its script, if it has one. All that is no
-    `Markup` is escaped."""
+    """A template of this folder filled with values, with its style and its script, if it has one. Everything that is
+    not `Markup` is escaped."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     styles, scripts = part("theme.css") + part(style), part(script) if script else None

@@ -1,4 +1,4 @@
-"""Compared runs on a page: the ranking, and the scatter plots of two measures (Dang & Lin 2007, figures 4 to 6)."""
+"""Compared runs on a page: the ranking, and scatter plots of two measures (Dang & Lin 2007, figures 4 to 6)."""
 
 from __future__ import annotations
 

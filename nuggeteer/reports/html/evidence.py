@@ -1,8 +1,8 @@
 """The evidence that the page shows on demand: the answers of both runs, and where in them each nugget was seen.
 
-It stands in the page as JSON, in which nothing stands twice: neither an answer, however many nuggets point to it, nor a
-response that both runs have, nor what is said of many nuggets. If all answers together are too long, those of the
-longest are left out but for the passages that nuggets point to.
+The page has it as JSON, in which nothing stands twice: neither an answer, however many nuggets point to it, nor a
+response that both runs have, nor what is said of many nuggets. If all answers together are too long, only the passages
+that nuggets point to are kept of the longest.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ WHITE = str.maketrans({"\r": None, "\t": " "})
 
 
 class Evidence:
-    """What the page's script reads. `cut` is how many answers are left out but for their passages."""
+    """What the page's script reads. `cut` is how many answers are reduced to their passages."""
 
     def __init__(self, briefing: Briefing) -> None:
         self.briefing, self.key, self.diff, self._words = briefing, briefing.key, briefing.diff, _Numbered()
@@ -50,9 +50,9 @@ class Evidence:
 
     @cached_property
     def data(self) -> dict[str, Any]:
-        """Of each question: its id, text, and the answers of the new and the old run. Of each nugget: its question,
-        name, importance, description, whether it was gained or lost, and how it stands in the new run and the old.
-        Where words are wanted, a number is their place among the `words`."""
+        """For each question: its id, text, and the answers of the new and the old run. For each nugget: its question,
+        name, importance, description, whether it was gained or lost, and how it stands in the new run and the old. A
+        number in place of words is their place among the `words`."""
         nuggets = [self._nugget(i) for i in range(len(self.key.nuggets))]
         lines = Counter(line for row in nuggets for side in row[5:] for line in _lines(side))
         repeated = _Numbered(line for line, count in lines.items() if count > 1)
@@ -79,8 +79,8 @@ class Evidence:
         return [*row, self._now(i, q), *([self._before(i, q)] if self.diff else [])]
 
     def _now(self, i: int, q: int) -> list[Any]:
-        """How a nugget stands in the new run: what is said of it, the place of its passage, the match score and the
-        threshold, and why it was guessed; without what is missing at the end."""
+        """How a nugget stands in the new run: what is said about it, the place of its passage, the match score and the
+        threshold, and why it was guessed. Missing values at the end are left out."""
         sighting = self.briefing.sightings[i]
         side = [self._words[status(sighting)], self._answers[0][q].place(sighting.passage)]
         score = threshold = None
@@ -93,7 +93,7 @@ class Evidence:
 
     @cached_property
     def _threshold(self) -> dict[int, float]:
-        """The thresholds, where there are any, of guessed nuggets that have a passage."""
+        """The thresholds, if any, of guessed nuggets that have a passage."""
         shown = [i for i, one in enumerate(self.briefing.sightings) if one.passage and not one.known]
         found = self.briefing.scores.thresholds_of(np.array(shown, dtype=np.int64))
         return {i: round(float(at), 2) for i, at in zip(shown, found, strict=True) if not np.isnan(at)}
@@ -141,7 +141,7 @@ class _Answer:
 
     @property
     def data(self) -> Any:
-        """The records, each with its docid if it has one; behind a number, how long the answer is, if it is cut."""
+        """The records, each with its docid if it has one; after a number, how long the answer is, if it is cut."""
         return [len(self.run.answer(self.question)), *self.records] if self.cut else self.records
 
     def place(self, passage: Passage | None) -> list[Any] | None:
@@ -185,7 +185,7 @@ class _Numbered(dict[str, int]):
 
 
 def _without_end(side: list[Any]) -> list[Any]:
-    """Without what is missing at the end."""
+    """Without missing values at the end."""
     while side[-1] is None:
         side.pop()
     return side
@@ -212,12 +212,13 @@ def _shown(text: str) -> str:
 
 
 def _units(text: str) -> int:
-    """How long browsers take a text to be."""
+    """The length of a text by browsers' count."""
     return len(text) + sum(char > "\uffff" for char in text)
 
 
 def _longest_whole(lengths: Ints, most: int) -> int:
-    """The longest answer that stays whole, if those that do have at most so many characters together."""
+    """The length of the longest answer that stays whole, if the whole ones together may have at most so many
+    characters."""
     lengths = np.sort(lengths)
     ends = np.flatnonzero(np.diff(lengths, append=-1))  # the last of each length
     fits = ends[np.cumsum(lengths)[ends] <= most]

@@ -29,7 +29,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Figure:
-    """A number of a question: as it is written, and as rows are sorted by it; None if it is undefined."""
+    """A number of a question: as written, and as a key for sorting rows; None if it is undefined."""
 
     name: str
     written: str
@@ -51,8 +51,8 @@ class Row:
 
 
 class Questions:
-    """Every question and every nugget of the key, as the build has them. The questions that lost most come first, or
-    where there is nothing to compare with, those with the lowest score."""
+    """Every question and every nugget of the key, as the build has them. The questions that lost most come first or, if
+    there is nothing to compare with, those with the lowest score."""
 
     def __init__(self, briefing: Briefing) -> None:
         self.briefing, self.key, self.diff = briefing, briefing.key, briefing.diff
@@ -63,7 +63,7 @@ class Questions:
 
     @property
     def sorted_by(self) -> str:
-        """The column that sorts the rows at first, upwards."""
+        """The column that sorts the rows at first, in ascending order."""
         return "change" if self.diff else self.briefing.headline.title
 
     @cached_property
@@ -132,7 +132,7 @@ def _figure(name: str, written: str, value: float) -> Figure:
 
 
 def of_question(qid: str) -> str:
-    """As an element's id; behind a `#`, the link to it."""
+    """The id of its element; after a `#`, the link to it."""
     return f"question/{quote(qid, safe='')}"
 
 

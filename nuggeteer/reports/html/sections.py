@@ -1,4 +1,4 @@
-"""The sections of the page, but for the trend and the table of questions: the headline, what changed, where to judge
+"""The sections of the page, except the trend and the table of questions: the headline, what changed, where to judge
 next, and how far to trust the guesses."""
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from nuggeteer.scoring.outcomes import Outcome
 from nuggeteer.statistics.intervals import ENDS
 from nuggeteer.trust.reliability import TrustReport
 
-OPEN = 2  # changes of a kind that are shown with both answers; of the others only the nugget, until it is pressed
+OPEN = 2  # changes of a kind to show with both answers; for the others only the nugget, until it is pressed
 LISTED = 6  # changes of a kind at once; more are folded away
 MOST = 200  # of a kind in all
 SIZE = 360  # characters of a passage
@@ -72,7 +72,7 @@ class Headline:
 
     @property
     def gates(self) -> list[tuple[str, str, str, str]]:
-        """Of each gate: its sign, decision, rule and reason."""
+        """For each gate: its sign, decision, rule and reason."""
         return [(SIGNS[gate.decision], gate.decision, gate.rule, gate.why) for gate in self.briefing.ruling.gates]
 
     @property
@@ -143,7 +143,7 @@ class Headline:
 
     @property
     def notes(self) -> list[str]:
-        """What must be known to read the score at all."""
+        """What readers must know to read the score at all."""
         found = self.briefing.scores
         machines = f"Verdicts of machines count as a human's: {', '.join(found.as_truth)}." if found.as_truth else ""
         return [*found.notes, *filter(None, [machines])]
@@ -156,7 +156,7 @@ class Headline:
 
 
 def _expected(outcome: Outcome, those: Bools) -> str:
-    """How many of these nuggets the answers have; where some are guessed, as expected, with an interval."""
+    """How many of these nuggets the answers have. If some are guessed, the expected number, with an interval."""
     of = f"of {int(those.sum()):,}"
     if outcome.drawn is None or outcome.known[those].all():
         return f"{int((outcome.found & those).sum()):,} {of}"
@@ -232,7 +232,7 @@ def _side(name: str, sighting: Sighting, answered: bool) -> dict[str, Any]:
 
 
 class JudgeNext:
-    """The pairs most worth judging. Their guesses are not shown, because they would sway who judges them."""
+    """The pairs most worth judging. Their guesses are not shown, because they would sway the assessor."""
 
     def __init__(self, briefing: Briefing) -> None:
         self.briefing = briefing

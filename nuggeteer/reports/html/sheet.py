@@ -1,6 +1,6 @@
 """A judging sheet: one HTML page with answers for an assessor, who judges in a browser and hands back a file.
 
-The page is the terminal's session without a tool: it asks about the same answers in the same order, and fetches
+The page is the terminal's session without the tool: it asks about the same answers in the same order, and fetches
 nothing. It is blind. Nothing in it says what the tool guesses, so no word of an answer is marked.
 `collection.importing` takes what it hands back. Texts are hostile here too: they are data in a script element that no
 browser runs, the page's own script puts them in as text only, and the policy of the report's page holds
@@ -36,8 +36,8 @@ EXAMPLES, EXAMPLE = 3, 200  # texts judged yes that are shown with a nugget, and
 
 @dataclass(frozen=True)
 class Sheet:
-    """What a page asks, and the `minutes` that it is likely to take. `data` is all that its script knows; `name`
-    identifies it by its content."""
+    """What a page asks, and the `minutes` that it is likely to take. `data` is all that its script knows. `name`
+    identifies the page by its content."""
 
     title: str
     name: str
@@ -55,9 +55,8 @@ def make_sheet(
     audit: Sequence[AnswerCard] | None = None,
     pairs: bool = False,
 ) -> Sheet:
-    """The first open cards in the order of `judge`, until there are `count` verdicts, or as many as take so many
-    `minutes`; or those of an audit. The last answer is asked about whole. With `pairs`, a card has one response and one
-    nugget."""
+    """The first open cards in the order of `judge`, until there are `count` verdicts or `minutes` of reading; or those
+    of an audit. The last answer is asked about whole. With `pairs`, a card has one response and one nugget."""
     check_filter(state, only)
     if count is None and minutes is None and audit is None:
         count = COUNT
@@ -128,7 +127,7 @@ def _answer(state: JudgingState, side: int, question: int, response: int | None)
 
 
 def _nugget(state: JudgingState, position: int, cards: Sequence[AnswerCard]) -> dict[str, Any]:
-    """A nugget, with texts judged yes for it that stand in no answer that is asked about."""
+    """A nugget, with texts judged yes for it that are in none of the answers asked about."""
     nugget = state.key.nuggets[position]
     shown_too = {
         verdict_form(state.run(card.side).texts[place])

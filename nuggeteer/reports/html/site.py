@@ -1,7 +1,7 @@
 """A folder of pages: one for each recorded build, and `index.html`, which lists them and draws their trend.
 
-A page is made once and then stays as it is, with what was known then; so a link to it keeps its meaning. It is made
-again if the build was scored again, and the newest one always. `site.json` says with which scores each was made.
+A page is made once and then stays as it is, with what was known then, so a link to it keeps its meaning. It is made
+again if the build was scored again. The newest is always made again. `site.json` records the scores of each page.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Site:
         return self.folder / INDEX
 
     def _read(self) -> dict[int, Page]:
-        """The pages that are there. Without a sound state all are made again."""
+        """The existing pages. Without a sound state all are made again."""
         path = self.folder / STATE
         with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
             if path.stat().st_size <= LARGEST:
@@ -79,7 +79,8 @@ class Site:
         return {}
 
     def lacking(self, found: Sequence[Trend]) -> Iterator[int]:
-        """The builds whose pages are missing, of other scores or another decision, or the newest of their group."""
+        """The builds whose pages are missing, have other scores or another decision, or are the newest of their
+        group."""
         for trend in found:
             for build in trend.builds:
                 page = self.pages.get(build.scoring.build)
@@ -101,7 +102,7 @@ class Site:
         write_file(self.folder / STATE, orjson.dumps(state, option=orjson.OPT_INDENT_2))
 
     def _before(self, builds: Sequence[Build]) -> tuple[str, str] | None:
-        """The page before that of the last of some builds."""
+        """The page before that of the last of these builds."""
         for build in builds[-2:-1]:
             if build.scoring.build in self.pages:
                 return file_of(build.scoring.build), title_of(build)

@@ -21,7 +21,7 @@ BUILDS = 60  # of the trend
 
 
 class TrendSection:
-    """The builds of one group: all that are given, or the last of them."""
+    """The builds of one group: all of them, or the last ones."""
 
     def __init__(self, trend: Trend, timelines: NuggetTimelines, last: int | None = BUILDS) -> None:
         self.trend, self.timelines = trend, timelines
@@ -43,7 +43,7 @@ class TrendSection:
 
     @property
     def hollow(self) -> bool:
-        """Whether some build does not compare with the newest."""
+        """Whether some build cannot be compared with the newest."""
         return not self.trend.comparable.all()
 
     @property

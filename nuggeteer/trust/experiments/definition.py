@@ -34,8 +34,8 @@ PAPERS = Path(__file__).parent / "definitions"
 
 @dataclass(frozen=True)
 class Definition:
-    """What an experiment is. `match` holds the settings that are to change, one entry for each combination. `file` is
-    what the user calls a definition of their own."""
+    """What an experiment is. `match` holds the settings to change, one entry for each combination. `file` is what the
+    user calls their own definition."""
 
     name: str
     title: str

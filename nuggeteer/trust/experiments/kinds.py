@@ -1,8 +1,8 @@
 """The kinds of experiments, each a table or a figure of the Nuggeteer paper.
 
-Scores of runs are held against official ones, where the manifest has these for all judged runs, else against scores
-from all judgements. One group of runs is left out at a time, and a threshold is chosen afterwards, as in the paper: it
-has seen the answers. What a model decides has not: that of the settings, and the paper's own choice.
+Scores of runs are compared with official ones if the manifest has these for all judged runs, otherwise with scores from
+all judgements. One group of runs is left out at a time. As in the paper, a threshold is chosen afterwards, so it has
+seen the answers. The models that decide (that of the settings, and the paper's own choice) have not.
 """
 
 from __future__ import annotations
@@ -261,7 +261,7 @@ def _compared(collection: Collection, measure: Measure, jobs: int) -> tuple[Left
 
 
 def _match(left_out: LeftOutRuns, collection: Collection, jobs: int) -> list[Vector]:
-    """Each run's match scores; of a matcher that learns, by what it learned without the run's group."""
+    """Each run's match scores. A matcher that learns does so without the run's group."""
     matcher = make(material(collection, known_in(collection)))
     if matcher.uses_judgements:
         return _match_by_group(left_out, collection, _learned, jobs)

@@ -1,7 +1,7 @@
 """Runs as they are when their group is left out, and their scores at every fixed threshold.
 
-What is known of a run without its group depends on neither matcher nor threshold, so it is computed once. So are the
-match scores of a setting, which all folds and thresholds share.
+What is known about a run without its group depends on neither matcher nor threshold, so it is computed once. The match
+scores of a setting, which all folds and thresholds share, are also computed once.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class LeftOutRun:
 
 @dataclass(frozen=True)
 class LeftOutRuns:
-    """All runs left out in turn, and the texts that are to be matched for it."""
+    """All runs left out in turn, and the texts to match for this."""
 
     key: AnswerKey
     texts: Sequence[str]
@@ -52,7 +52,7 @@ class LeftOutRuns:
 
     @property
     def with_scores(self) -> LeftOutRuns:
-        """Only the runs that have a true score. A run of which some nuggets were judged has none."""
+        """Only the runs that have a true score. A run with only some nuggets judged has none."""
         return replace(self, runs=tuple(run for run in self.runs if run.has_score))
 
     def scores_of(self, run: LeftOutRun, scores: Vector) -> Vector:
@@ -67,7 +67,7 @@ class LeftOutRuns:
         return [float(_mean(measure, self.key, own, run.length)[0]) for run, own in zip(self.runs, found, strict=True)]
 
     def at_thresholds(self, scores: Sequence[Vector], thresholds: Vector, measure: Measure, credit: bool) -> Vector:
-        """runs × thresholds: from each run's match scores its score, if a guess is a yes above the threshold; with
+        """runs × thresholds: each run's score from its match scores, if a guess is a yes above the threshold. With
         `credit` it then counts as much as its match score (Pourpre)."""
         rows = []
         for run, own in zip(self.runs, scores, strict=True):
@@ -75,7 +75,7 @@ class LeftOutRuns:
             np.maximum.at(best, run.nugget[run.guessed], own[run.guessed])
             found = best > thresholds[:, None]
             certain = _found(run, run.known == YES, self.key)
-            # With credit a nugget is found in part, which measures take as they take whole ones.
+            # With credit a nugget is found in part. Measures treat it like a whole one.
             share = np.maximum(found * best, certain) if credit else found | certain
             rows.append(_mean(measure, self.key, cast(Bools, share), run.length))
         return np.array(rows)
@@ -95,7 +95,7 @@ def leave_out_groups(collection: Collection, jobs: int = 1) -> LeftOutRuns:
     for run in collection.assessed_runs:
         forms = list(map(verdict_form, run.texts))
         rows = truth.rows(forms, run.question)
-        for response in np.flatnonzero(rows < 0).tolist():  # a text of a run of which only some texts were judged
+        for response in np.flatnonzero(rows < 0).tolist():  # a text of a run with only some texts judged
             own = int(run.question[response])
             rows[response] = unjudged.setdefault((own, forms[response]), len(texts))
             if rows[response] == len(texts):

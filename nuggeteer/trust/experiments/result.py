@@ -47,7 +47,7 @@ class Plot(Part):
 
 @dataclass(frozen=True)
 class Result:
-    """A table, a plot if there is something to see, and what a reader must know of them."""
+    """A table, a plot if there is something to see, and what a reader must know about them."""
 
     definition: Definition
     collection: str
@@ -59,7 +59,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Averaged:
-    """The results of an experiment on one or several collections. `mean` is None for one collection, and where the
+    """The results of an experiment on one or several collections. `mean` is None for one collection, and if the
     collections' tables have different rows, such as a row for each run."""
 
     results: tuple[Result, ...]
@@ -97,7 +97,7 @@ def _comparable(tables: Sequence[Table]) -> bool:
 
 
 def _mean(cells: Sequence[Cell]) -> Cell:
-    """The mean of numbers; of words what they have in common, such as "above" of "above 0.2" and "above 0.3".
+    """The mean of numbers. For words, what they have in common, such as "above" in "above 0.2" and "above 0.3".
     Undefined if one is undefined."""
     numbers = [cell for cell in cells if isinstance(cell, int | float)]
     if len(numbers) == len(cells):
