@@ -24,8 +24,11 @@ def parse(path):
 
 def test_the_workflow_runs_what_the_build_server_runs():
     workflow = parse(".github/workflows/tests.yml")
-    steps = workflow["jobs"]["tests"]["steps"]
-    assert [step["run"] for step in steps if "run" in step] == [".ci/run"]
+    job = workflow["jobs"]["tests"]
+    steps = job["steps"]
+    assert [step["run"] for step in steps if "run" in step] == [".ci/run ${{ matrix.part }}"]
+    parts = re.findall(r'"\$\{1:-(\w+)\}" = \1', (ROOT / ".ci" / "run").read_text(encoding="utf-8"))
+    assert job["strategy"]["matrix"] == {"part": parts}
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
     (python,) = (step["with"]["python-version"] for step in steps if "setup-python" in step.get("uses", ""))
     assert PROJECT["project"]["requires-python"] == f">={python}"
