@@ -110,8 +110,9 @@ class Delta(Shown):
             return float((self.drawn < limit).mean())
         if ends[1] - ends[0] < ROUNDING:
             return float(value < limit)
-        tail = tail_beyond(self.interval, limit, int((~np.isnan(self.by_question)).sum()), self.scale)
-        return None if tail is None else tail if value >= limit else 1 - tail
+        # A bootstrap of very few values may not reach beyond the value at all.
+        tail = tail_beyond(self.interval, limit, int((~np.isnan(self.by_question)).sum()), self.scale) or 0.0
+        return tail if value >= limit else 1 - tail
 
     @cached_property
     def by_question(self) -> Vector:

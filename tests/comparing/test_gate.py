@@ -120,6 +120,13 @@ def test_about_all_questions_a_one_sided_test_decides(result, by, mean):
     assert gate.beyond == ""
 
 
+@pytest.mark.parametrize(("ends", "decision"), [((-0.1, 0.05), "UNDECIDED"), ((0.0, 0.05), "PASS")])
+def test_what_no_resample_reaches_is_not_possible(result, ends, decision):
+    """About all questions, by a bootstrap whose interval begins at the value itself."""
+    delta = replace(result.headline, interval=Interval(0.0, 0.0, *ends, (0.0, 0.0), ends), drawn=None)
+    assert score_gate(replace(result, deltas={"f3": delta}), 0.05, "all").decision == decision
+
+
 def test_what_it_means_for_other_questions_stands_in_a_second_line(result):
     gate = score_gate(with_draws(result, (0.01, 0.02), (-0.3, 0.3)), 0.05)
     assert gate.beyond == "For questions like these, the change is between −0.300 and +0.300"
