@@ -13,7 +13,7 @@ from nuggeteer.display import counted as counted
 from nuggeteer.display import p_value as p_value
 from nuggeteer.measures import Measure
 from nuggeteer.records import Ints, Nugget, share_of
-from nuggeteer.statistics.intervals import MIN_QUESTIONS, Interval
+from nuggeteer.statistics.intervals import MIN_QUESTIONS, Estimate, Interval
 
 if TYPE_CHECKING:
     from nuggeteer.judging.forecast import Forecast
@@ -49,6 +49,11 @@ def span(low: float | None, high: float | None) -> str:
 def short_span(low: float | None, high: float | None, to: str = "–") -> str:
     """The two ends of an interval with two digits each."""
     return UNDEFINED if low is None or high is None else f"{number(low, 2)}{to}{number(high, 2)}"
+
+
+def with_span(estimate: Estimate) -> tuple[str, str]:
+    """A value, and the two ends of its interval with two digits each."""
+    return number(estimate.value), short_span(estimate.low, estimate.high)
 
 
 def between(interval: Interval) -> str:

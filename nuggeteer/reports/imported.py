@@ -8,14 +8,13 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, Any
 
 from rich.console import Console
-from rich.text import Text
 
 from nuggeteer.errors import by_kind
 from nuggeteer.fields import Count, Part, about, copied
 from nuggeteer.reports.formatting import counted
 from nuggeteer.reports.model import file_name
 from nuggeteer.reports.problems import ProblemOutput, problem_of
-from nuggeteer.reports.terminal import plain
+from nuggeteer.reports.terminal import plain, say_whole
 from nuggeteer.text import escaped
 
 if TYPE_CHECKING:  # each command needs one of these
@@ -184,28 +183,24 @@ def _counts(counts: Mapping[str, int]) -> list[CountOf]:
 
 def draw(out: Console, done: Imported) -> None:
     """What happened to each verdict of the file."""
-    out.print(
-        plain(f"{counted(len(done.written), 'verdict')} of {done.assessor} written to {done.ledger}"), soft_wrap=True
-    )
+    say_whole(out, f"{counted(len(done.written), 'verdict')} of {done.assessor} written to {done.ledger}")
     for count, what in (
         (done.already, "were there already, and are not written again"),
         (done.retracted, f"were taken back by {done.assessor} since, and are not written again"),
         (done.unjudged, "without a verdict are left out"),
     ):
         if count:
-            out.print(plain(f"{counted(count, 'row')} {what}"), soft_wrap=True)
+            say_whole(out, f"{counted(count, 'row')} {what}")
     if done.withdrawn:
-        what = f"{counted(done.withdrawn, 'earlier verdict')} of {done.assessor} taken back, as the file says"
-        out.print(plain(what), soft_wrap=True)
+        withdrawn = counted(done.withdrawn, "earlier verdict")
+        say_whole(out, f"{withdrawn} of {done.assessor} taken back, as the file says")
     if done.proposed:
-        what = f"{counted(done.proposed, 'nugget')} proposed for the key, in proposals.jsonl"
-        out.print(plain(what), soft_wrap=True)
+        say_whole(out, f"{counted(done.proposed, 'nugget')} proposed for the key, in proposals.jsonl")
     if done.contradicting:
         verb = "contradicts" if done.contradicting == 1 else "contradict"
-        what = f"{done.contradicting:,} of them {verb} another assessor; nuggeteer check lists which"
-        out.print(plain(what), soft_wrap=True)
+        say_whole(out, f"{done.contradicting:,} of them {verb} another assessor; nuggeteer check lists which")
     if any(judgement.machine for judgement in done.written):
-        out.print(AS_TRUTH if done.as_truth else NOT_KNOWN, soft_wrap=True)
+        say_whole(out, AS_TRUTH if done.as_truth else NOT_KNOWN)
 
 
 def draw_losses(out: Console, lost: Mapping[str, int]) -> None:
@@ -216,12 +211,11 @@ def draw_losses(out: Console, lost: Mapping[str, int]) -> None:
 
 def draw_conversions(out: Console, done: Sequence[Converted]) -> None:
     for converted in done:
-        out.print(plain(f"{converted.source}: {_listed(converted.counts)}"), soft_wrap=True)
-        for path in converted.written:
-            out.print(plain(f"  wrote {path}"), soft_wrap=True)
+        say_whole(out, f"{converted.source}: {_listed(converted.counts)}")
+        say_whole(out, *(f"  wrote {path}" for path in converted.written))
         _draw_rest(out, converted.unused, converted.left_out)
     if any(converted.machine for converted in done):
-        out.print(AS_TRUTH if any(converted.as_truth for converted in done) else NOT_KNOWN, soft_wrap=True)
+        say_whole(out, AS_TRUTH if any(converted.as_truth for converted in done) else NOT_KNOWN)
 
 
 def draw_findings(out: Console, found: Sequence[Finding]) -> None:
@@ -238,14 +232,13 @@ def draw_findings(out: Console, found: Sequence[Finding]) -> None:
         for what, command in finding.steps:
             out.print()
             _indent(out, f"{what}:")
-            for line in command.split("\n"):
-                out.print(Text.assemble("    ", plain(line)), soft_wrap=True)
+            say_whole(out, *(f"    {line}" for line in command.split("\n")))
 
 
 def _indent(out: Console, said: str) -> None:
     """Print a paragraph, two columns in."""
-    for line in wrap(escaped(said), max(out.width - 2, 20), break_long_words=False, break_on_hyphens=False):
-        out.print(f"  {line}", soft_wrap=True)
+    lines = wrap(escaped(said), max(out.width - 2, 20), break_long_words=False, break_on_hyphens=False)
+    say_whole(out, *(f"  {line}" for line in lines))
 
 
 def _draw_rest(out: Console, unused: Mapping[str, int], left_out: Mapping[str, int]) -> None:
@@ -273,7 +266,6 @@ def _draw_problems(out: Console, finding: Finding) -> None:
         more = f" ({len(others):,} more of this kind)" if others else ""
         place = "" if first.line is None else f"line {first.line}: "
         said = f"{place}{first.what}; {first.remedy}" if first.file == str(finding.path) else str(first)
-        line = f"{first.severity}: {said}{more}"
-        _indent(out, line)
+        _indent(out, f"{first.severity}: {said}{more}")
     if len(kinds) > KINDS:
         out.print(f"  ... and {len(kinds) - KINDS} more kinds of problems (--json lists them all)")

@@ -30,7 +30,7 @@ from nuggeteer.reports.formatting import counted
 from nuggeteer.reports.html import Place, render, write
 from nuggeteer.reports.html.trend import TrendSection, title_of
 from nuggeteer.reports.model import file_name
-from nuggeteer.reports.terminal import plain
+from nuggeteer.reports.terminal import say_whole
 
 INDEX, STATE = "index.html", "site.json"
 LARGEST = 50_000_000  # bytes of the state
@@ -190,4 +190,4 @@ def as_json(site: Site) -> dict[str, Any]:
 
 def draw(out: Console, site: Site) -> None:
     out.print(f"{counted(len(site.made), 'page')} made, {len(site.pages) - len(site.made)} kept.")
-    out.print(plain(f"The list is in {site.index}."), soft_wrap=True)
+    say_whole(out, f"The list is in {site.index}.")
