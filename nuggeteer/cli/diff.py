@@ -69,8 +69,7 @@ def run(args: argparse.Namespace) -> int:
 
     if args.sure is not None and args.max_lost_vital is None:
         raise NuggeteerError("--sure changes what --max-lost-vital counts; add --max-lost-vital")
-    if args.json == "-" and args.markdown == "-":
-        raise NuggeteerError("--json and --markdown cannot both go to standard output; name a file for one")
+    options.check_outputs(args)
     collection = options.read(args)
     measures = args.measures.split(",") if args.measures else DEFAULT
     explain = bool(args.explain or args.json)

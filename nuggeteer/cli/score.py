@@ -127,8 +127,8 @@ def run(args: argparse.Namespace) -> int:
     if args.leaderboard:
         content, undefined = scores.leaderboard(result, args.leaderboard.endswith(".csv"))
         output.write_bytes(args.leaderboard, content)
-        if undefined and "-" not in (args.json, args.leaderboard):
-            output.say(f"{args.leaderboard}: without {undefined:,} undefined scores")
+        if undefined and args.leaderboard != "-":
+            output.tell(args, f"{args.leaderboard}: without {undefined:,} undefined scores")
     if args.json:
         output.write_json(args.json, scores.as_json(result, audits, recorded if args.record else None))
     if args.json != "-":

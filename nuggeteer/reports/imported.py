@@ -203,8 +203,9 @@ def draw(out: Console, done: Imported) -> None:
         say_whole(out, AS_TRUTH if done.as_truth else NOT_KNOWN)
 
 
-def draw_losses(out: Console, lost: Mapping[str, int]) -> None:
-    """What a file that was written has no place for."""
+def draw_written(out: Console, target: Path, lines: int, lost: Mapping[str, int]) -> None:
+    """A file that was written, and what it has no place for."""
+    say_whole(out, f"{target}: {counted(lines, 'line')}")
     if any(lost.values()):
         _indent(out, f"the format has no place for {_listed(lost)}")
 
