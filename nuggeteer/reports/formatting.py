@@ -16,6 +16,7 @@ from nuggeteer.records import Ints, Nugget, share_of
 from nuggeteer.statistics.intervals import MIN_QUESTIONS, Estimate, Interval
 
 if TYPE_CHECKING:
+    from nuggeteer.history.trend import Build, NuggetTimelines, Trend
     from nuggeteer.judging.forecast import Forecast
     from nuggeteer.scoring.outcomes import Outcome
 
@@ -128,6 +129,21 @@ def percent(part: float, whole: float = 1.0) -> str:
     if part > 0 and rounded == 0:
         return "<1 %"
     return ">99 %" if part < whole and rounded == 100 else f"{rounded} %"
+
+
+def known_of(build: Build) -> str:
+    """The share of its pairs that are known."""
+    return percent(build.scoring.known, build.scoring.known + build.scoring.guessed)
+
+
+def build_cells(trend: Trend, timelines: NuggetTimelines, i: int) -> tuple[str, str, str, str, str]:
+    """A build's score, its interval, how much the score and how many nuggets changed, and the share of known pairs.
+    `timelines` may be of the last builds only."""
+    build, place = trend.builds[i], i - len(trend.builds)
+    change = "" if math.isnan(trend.delta[i]) else difference_of(float(trend.delta[i]))
+    gained, lost = timelines.gained[:, place].sum(), timelines.lost[:, place].sum()
+    nuggets = f"+{gained} −{lost}" if timelines.compared[place] else ""
+    return number(build.interval.value), between(build.interval), change, nuggets, known_of(build)
 
 
 def listed(names: Sequence[str], most: int = 5) -> str:

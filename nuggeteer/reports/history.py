@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
@@ -22,13 +21,12 @@ from nuggeteer.reports.builds import (
     build_name,
     build_parts,
     group_name,
-    minute,
     nugget_parts,
     probability,
     short_label,
 )
 from nuggeteer.reports.change_words import SIGNS
-from nuggeteer.reports.formatting import between, counted, difference_of, listed, number, percent
+from nuggeteer.reports.formatting import between, build_cells, counted, known_of, listed, number
 from nuggeteer.reports.model import Pairs
 from nuggeteer.reports.terminal import fixed, left, paragraph, paragraphs, plain, right, say, table, wrap
 from nuggeteer.statistics.alarm import builds_until_alarm
@@ -161,9 +159,7 @@ def draw(
 def _draw_trend(
     out: Console, trend: Trend, timelines: NuggetTimelines, limit: int, today: Mapping[int, NightRuling]
 ) -> None:
-    """One line for each of the last builds. `timelines` has these builds, and the earlier ones before them."""
-    gained, lost = timelines.gained.sum(axis=0), timelines.lost.sum(axis=0)
-    earlier = len(trend.builds) - len(timelines.builds)
+    """One line for each of the last builds. `timelines` has these builds, and perhaps earlier ones."""
     first = max(len(trend.builds) - limit, 0)
     marks = _marks(trend)
     when = _times([build.scoring.time for build in trend.builds[first:]])
@@ -172,13 +168,9 @@ def _draw_trend(
     columns = fixed("time") + left(*["label"] * labelled, *["run"] * named) + right(parse(trend.measure).title)
     sheet = table("", columns + fixed("95 %\ninterval") + right("Δ", "nuggets", "known") + fixed(""))
     for i in range(first, len(trend.builds)):
-        build, place = trend.builds[i], i - earlier
-        scoring = build.scoring
+        build, scoring = trend.builds[i], trend.builds[i].scoring
         cells = [when[i - first], *[short_label(scoring.label or "")] * labelled, *[scoring.run] * named]
-        cells += [number(build.interval.value), between(build.interval)]
-        cells += ["" if math.isnan(trend.delta[i]) else difference_of(float(trend.delta[i]))]
-        cells += [f"+{gained[place]} −{lost[place]}" if timelines.compared[place] else ""]
-        cells += [percent(scoring.known, scoring.known + scoring.guessed)]
+        cells += build_cells(trend, timelines, i)
         cells += [f"{SIGNS[build.ruling.decision] if build.ruling else ' '}{marks.get(i, '')}".rstrip()]
         sheet.add_row(*(plain(cell, "" if build.comparable else "dim") for cell in cells))
     paragraph(out, _head(trend))
@@ -311,9 +303,8 @@ def _draw_single(out: Console, trends: Sequence[Trend]) -> None:
     sheet = table("", columns + fixed("95 % interval") + right("known"))
     for trend in trends:
         (build,) = trend.builds
-        known, guessed = build.scoring.known, build.scoring.guessed
-        cells = [build.scoring.run, minute(build), short_label(build.scoring.label or ""), number(build.interval.value)]
-        sheet.add_row(*cells, between(build.interval), percent(known, known + guessed))
+        which = build.scoring.run, build.minute, short_label(build.scoring.label or "")
+        sheet.add_row(*which, number(build.interval.value), between(build.interval), known_of(build))
     paragraph(out, sheet)
 
 

@@ -16,7 +16,6 @@ from nuggeteer.reports.builds import (
     build_name,
     build_parts,
     group_name,
-    minute,
     nugget_parts,
     probability,
     short_label,
@@ -100,7 +99,7 @@ def _draw_story(out: Console, story: NuggetTimeline) -> None:
     for i, build in enumerate(timelines.builds):
         text = story.texts[i]
         letter = "" if text is None else letters.setdefault(text, _letter(len(letters)))
-        which = minute(build), short_label(build.scoring.label or ""), build.scoring.run
+        which = build.minute, short_label(build.scoring.label or ""), build.scoring.run
         if not timelines.present[0, i]:
             sheet.add_row(*which, UNDEFINED, "not in the key")
             continue

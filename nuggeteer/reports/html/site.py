@@ -28,7 +28,7 @@ from nuggeteer.reports.builds import group_name
 from nuggeteer.reports.change_words import SIGNS
 from nuggeteer.reports.formatting import counted
 from nuggeteer.reports.html import Place, render, write
-from nuggeteer.reports.html.trend import TrendSection, title_of
+from nuggeteer.reports.html.trend import TrendSection
 from nuggeteer.reports.model import file_name
 from nuggeteer.reports.terminal import say_whole
 
@@ -105,7 +105,7 @@ class Site:
         """The page before that of the last of these builds."""
         for build in builds[-2:-1]:
             if build.scoring.build in self.pages:
-                return file_of(build.scoring.build), title_of(build)
+                return file_of(build.scoring.build), build.title
         return None
 
     def write_index(self, collection: str, history: History, found: Sequence[Trend]) -> None:
