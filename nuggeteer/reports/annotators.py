@@ -13,7 +13,6 @@ from nuggeteer.formats.annotation import Snippet
 from nuggeteer.formats.brackets import mark
 from nuggeteer.gale.annotation import AgreementRow, AnnotationAgreement, SnippetPair, union
 from nuggeteer.reports.formatting import number, with_span
-from nuggeteer.reports.model import file_name
 from nuggeteer.reports.terminal import fixed, left, paragraph, plain, right, say_whole, table
 from nuggeteer.statistics.intervals import MIN_QUESTIONS
 
@@ -42,12 +41,7 @@ class AnnotationsOutput(Part):
 
 
 def as_json(result: AnnotationAgreement) -> dict[str, Any]:
-    return copied(
-        AnnotationsOutput,
-        result,
-        files=[file_name(file) for file in result.files],
-        snippets=[_pair(pair) for pair in result.snippets],
-    ).as_data()
+    return copied(AnnotationsOutput, result, snippets=[_pair(pair) for pair in result.snippets]).as_data()
 
 
 def _pair(pair: SnippetPair) -> SnippetPairOutput:

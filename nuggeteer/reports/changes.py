@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from msgspec import UNSET, UnsetType, structs
+from msgspec import UNSET, UnsetType
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -43,7 +43,6 @@ from nuggeteer.reports.model import (
     NuggetId,
     Signature,
     Source,
-    file_name,
 )
 from nuggeteer.reports.passages import beginning, excerpt, surroundings
 from nuggeteer.reports.terminal import fixed, left, paragraph, paragraphs, plain, right, say, say_whole, table
@@ -196,8 +195,8 @@ def as_json(result: Diff, ruling: Ruling | None = None, causes: Causes | None = 
         signature=result.signature,
         notes=result.notes,
         as_truth=result.as_truth,
-        old=file_name(result.old_run.name),
-        new=file_name(result.new_run.name),
+        old=result.old_run.name,
+        new=result.new_run.name,
         delta=deltas,
         gained=[_change_of(change) for change in result.gained],
         lost=[_change_of(change) for change in result.lost],
@@ -213,7 +212,7 @@ def as_json(result: Diff, ruling: Ruling | None = None, causes: Causes | None = 
         basis=ruling.basis if ruling else None,
         passed=ruling.decision != "FAIL" if ruling else None,
         gates=[GateResult.of(gate) for gate in ruling.gates] if ruling else [],
-        causes=structs.replace(causes, run=file_name(causes.run)) if causes else UNSET,
+        causes=causes or UNSET,
     ).as_data()
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from msgspec import structs
 from rich.console import Console
 
 from nuggeteer.fields import Count, Number, Part, about, copied
 from nuggeteer.reports.formatting import number, percent, span
-from nuggeteer.reports.model import AsTruth, file_name
+from nuggeteer.reports.model import AsTruth
 from nuggeteer.reports.terminal import fixed, left, paragraph, right, say, table
 from nuggeteer.trust.crossval import Crossval, LeftOutRun
 from nuggeteer.trust.reliability import GuessQuality
@@ -48,7 +47,6 @@ def as_json(result: Crossval) -> dict[str, Any]:
         result,
         measure=str(result.measure) if result.measure else None,
         runs=copied(RunsQuality, result.runs, coverage95=result.coverage95),
-        scores=[structs.replace(run, run=file_name(run.run)) for run in result.scores],
     ).as_data()
 
 

@@ -12,8 +12,7 @@ from rich.console import Console
 from nuggeteer.errors import by_kind
 from nuggeteer.fields import Count, Part, about, copied
 from nuggeteer.reports.formatting import counted
-from nuggeteer.reports.model import file_name
-from nuggeteer.reports.problems import ProblemOutput, problem_of
+from nuggeteer.reports.problems import ProblemOutput
 from nuggeteer.reports.terminal import plain, say_whole
 from nuggeteer.text import escaped
 
@@ -140,8 +139,8 @@ def conversions_as_json(done: Sequence[Converted]) -> dict[str, Any]:
         copied(
             ConvertedFile,
             converted,
-            file=file_name(str(converted.source)),
-            written=[file_name(str(path)) for path in converted.written],
+            file=str(converted.source),
+            written=list(map(str, converted.written)),
             **converted.counts,
             **_rest(converted),
         )
@@ -152,7 +151,7 @@ def conversions_as_json(done: Sequence[Converted]) -> dict[str, Any]:
 
 def written_as_json(target: Path, lines: int, lost: Mapping[str, int]) -> dict[str, Any]:
     """A file that was written, and what it has no place for."""
-    return WrittenFile(file=file_name(str(target)), lines=lines, lost=_counts(lost)).as_data()
+    return WrittenFile(file=str(target), lines=lines, lost=_counts(lost)).as_data()
 
 
 def findings_as_json(found: Sequence[Finding]) -> dict[str, Any]:
@@ -160,9 +159,8 @@ def findings_as_json(found: Sequence[Finding]) -> dict[str, Any]:
         copied(
             ExaminedFile,
             finding,
-            file=file_name(str(finding.path)),
-            about=file_name(finding.about),
-            steps=[NextStep(what=file_name(what), command=file_name(how)) for what, how in finding.steps],
+            file=str(finding.path),
+            steps=[NextStep(what=what, command=how) for what, how in finding.steps],
             **_rest(finding),
         )
         for finding in found
@@ -171,14 +169,12 @@ def findings_as_json(found: Sequence[Finding]) -> dict[str, Any]:
 
 
 def _rest(file: Converted | Finding) -> dict[str, Any]:
-    """The parts of a file that are not used, and what is wrong with it."""
-    problems = list(map(problem_of, file.problems))
-    return {"unused": _counts(file.unused), "left_out": _counts(file.left_out), "problems": problems}
+    """The parts of a file that are not used."""
+    return {"unused": _counts(file.unused), "left_out": _counts(file.left_out)}
 
 
 def _counts(counts: Mapping[str, int]) -> list[CountOf]:
-    """Counts of things that a file may name freely, such as its keys."""
-    return [CountOf(what=file_name(what), count=count) for what, count in counts.items() if count]
+    return [CountOf(what=what, count=count) for what, count in counts.items() if count]
 
 
 def draw(out: Console, done: Imported) -> None:

@@ -13,7 +13,6 @@ from nuggeteer.asking.plan import PERSON, Mixture, VerdictPlan
 from nuggeteer.fields import Count, Number, Part, about, copied
 from nuggeteer.reports.asked import price
 from nuggeteer.reports.formatting import UNDEFINED, counted, number
-from nuggeteer.reports.model import file_name
 from nuggeteer.reports.terminal import left, right, say, table
 
 
@@ -50,8 +49,6 @@ def as_json(plan: VerdictPlan) -> dict[str, Any]:
     return copied(
         PlanOutput,
         plan,
-        run=file_name(plan.run),
-        against=None if plan.against is None else file_name(plan.against),
         sources=[
             PlanSource(
                 name=name,

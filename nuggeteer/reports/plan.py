@@ -11,7 +11,6 @@ from rich.console import Console
 from nuggeteer.fields import Count, Ends, Number, Part, about, copied
 from nuggeteer.judging.audits.planning import Plan
 from nuggeteer.reports.formatting import UNDEFINED, number
-from nuggeteer.reports.model import file_name
 from nuggeteer.reports.terminal import left, right, say, table, wrap
 
 
@@ -48,8 +47,7 @@ class ReadingPlanOutput(Part):
 
 
 def as_json(plan: Plan) -> dict[str, Any]:
-    own = {"run": file_name(plan.run), "measure": plan.measure.name, "now": copied(WidthNow, plan.now)}
-    return copied(ReadingPlanOutput, plan, **own).as_data()
+    return copied(ReadingPlanOutput, plan, measure=plan.measure.name).as_data()
 
 
 def draw(out: Console, result: Plan) -> None:

@@ -37,7 +37,6 @@ from nuggeteer.reports.model import (
     Pairs,
     Signature,
     Source,
-    file_name,
 )
 from nuggeteer.reports.terminal import fixed, left, paragraph, paragraphs, plain, right, say, say_whole, table, wrap
 from nuggeteer.scoring.scores import RunScore, Scores
@@ -152,7 +151,7 @@ def _run(result: Scores, score: RunScore) -> ScoredRun:
     scores = {name: score.measures.get(name) for name in _measures(score)}
     measures = {measure.name: measure for measure in result.measures}
     return ScoredRun(
-        run=file_name(score.name),
+        run=score.name,
         questions=len(result.key.questions),
         unanswered=int((~outcome.answered).sum()),
         measures={

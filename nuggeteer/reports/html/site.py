@@ -29,7 +29,6 @@ from nuggeteer.reports.change_words import SIGNS
 from nuggeteer.reports.formatting import counted
 from nuggeteer.reports.html import Place, render, write
 from nuggeteer.reports.html.trend import TrendSection
-from nuggeteer.reports.model import file_name
 from nuggeteer.reports.terminal import say_whole
 
 INDEX, STATE = "index.html", "site.json"
@@ -185,7 +184,7 @@ def as_json(site: Site) -> dict[str, Any]:
         BuildPage(build=build, page=file_of(build), decision=page.decision, made=build in site.made)
         for build, page in sorted(site.pages.items())
     ]
-    return SiteOutput(index=file_name(str(site.index)), builds=builds).as_data()
+    return SiteOutput(index=str(site.index), builds=builds).as_data()
 
 
 def draw(out: Console, site: Site) -> None:
