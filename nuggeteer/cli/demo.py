@@ -113,7 +113,7 @@ def _mornings(out: Console, collection: Collection, builds: Sequence[str], name:
             report.draw_decision(out, night)
         assert night.old
         change = true[build] - true[night.old.run.name]
-        out.print(f"True, as whoever wrote the sample knows: {signed(change)}.", style="dim")
+        out.print(f"The true change in this sample: {signed(change)}.", style="dim")
         return night
 
     bare = unjudged(collection)

@@ -29,7 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--fail-if-worse",
         type=options.number(float, lambda value: 0 <= value < inf, "is not a number from 0 up"),
         metavar="X",
-        help="fail if NEW is surely worse by more than X on these questions ([nightly] about)",
+        help="fail if NEW is surely worse by more than X; [nightly] about says on which questions",
     )
     gates.add_argument(
         "--max-lost-vital", type=options.natural, metavar="N", help="fail if more than N vital nuggets are lost"

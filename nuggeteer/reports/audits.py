@@ -32,7 +32,7 @@ class Audited(Part):
     measure: str
     seed: int
     planned: Count
-    judged: Annotated[Count, about("The first so many of them count.")]
+    judged: Annotated[Count, about("How many of the planned units count; they are the first ones.")]
     waiting: Annotated[Count, about("Nuggets that are settled but come after one that is not.")]
     nuggets: Annotated[Count, about("How many nuggets could be drawn.")]
     by: str

@@ -56,9 +56,13 @@ class MeasureDelta(Interval, kw_only=True):
     """The change of a score: new − old."""
 
     old: Annotated[
-        Number, about("The score of OLD, moved as far as it is in doubt by what the words of both say of the change.")
+        Number,
+        about(
+            "The score of OLD, adjusted by what the words of both runs say about the change; what is certain does not "
+            "move."
+        ),
     ]
-    new: Annotated[Number, about("That of NEW, moved likewise, so that their difference is `value`.")]
+    new: Annotated[Number, about("That of NEW, adjusted in the same way, so that their difference is `value`.")]
     p: Annotated[Number, about("Two-sided; below 5 % where the interval does not contain 0.")]
     p_randomisation: Annotated[Number, about("Of a test that flips the signs of questions.")]
     p_bootstrap: Annotated[Number, about("Of a test that resamples questions.")]
@@ -86,7 +90,10 @@ class ChangedNugget(NuggetId, kw_only=True):
     """A nugget that one run has and the other lacks."""
 
     kind: (
-        Annotated[Literal["gained", "lost", "kept"], about("Of doubtful ones: what the decisions make of it.")]
+        Annotated[
+            Literal["gained", "lost", "kept"],
+            about("For doubtful changes: gained or lost, going by the decisions alone."),
+        ]
         | UnsetType
     ) = UNSET
     importance: Importance
@@ -169,15 +176,15 @@ class DiffOutput(Part, kw_only=True):
     lost: Sequence[ChangedNugget]
     doubtful: Annotated[
         Sequence[ChangedNugget],
-        about("Nuggets that are decided otherwise in the two runs, although a change is less probable than not."),
+        about("Nuggets decided differently in the two runs, although a real change is less likely than not."),
     ]
     kept: Sequence[ChangedNugget]
     expected: ExpectedChanges
     answers: ChangedAnswers
     per_question: Sequence[QuestionChange]
-    decision: Annotated[Decision | None, about("Of all gates together; null where none was asked for.")]
+    decision: Annotated[Decision | None, about("The decision of all gates together; null if no gate was set.")]
     basis: BasisOrNone
-    passed: Annotated[bool | None, about("false if the decision is FAIL; null where no gate was asked for.")]
+    passed: Annotated[bool | None, about("false if the decision is FAIL; null if no gate was set.")]
     gates: Sequence[GateResult]
     causes: Annotated[Causes, about("Only if OLD was recorded with other judges.")] | UnsetType = UNSET
 

@@ -45,7 +45,10 @@ class ComparedRun(Part):
     measures: Annotated[Mapping[str, Interval], BY_MEASURE]
     pooled: Annotated[
         Number,
-        about("The score by the measure that ranks the runs, with all questions as one; null if it is no F."),
+        about(
+            "The score by the measure that ranks the runs, with all questions taken as one; null if the measure is not "
+            "an F."
+        ),
     ]
     official: Annotated[Mapping[str, float], about("What the manifest says.")]
     pairs: Pairs

@@ -62,9 +62,11 @@ class PooledAgreement(Agreement):
 class OfficialAgreement(PooledAgreement, kw_only=True):
     """How our scores agree with official ones."""
 
-    against: Annotated[str, about("Our measure that these scores are held against; rmse is null if it is another one.")]
+    against: Annotated[
+        str, about("Our measure that these scores are compared with; rmse is null if it is a different measure.")
+    ]
     swaps: Swaps
-    pooled: Annotated[PooledAgreement | None, about("The same for our scores with all questions as one.")]
+    pooled: Annotated[PooledAgreement | None, about("The same for our scores with all questions taken as one.")]
 
 
 def correlation_of(correlation: Correlation) -> MeasureCorrelation:

@@ -107,7 +107,7 @@ def forecast_words(ahead: Forecast, after: Iterable[int]) -> str:
     some = sorted({min(minutes, whole) for minutes in after} - {0})
     left = {minutes: ahead.width_after(minutes) for minutes in some if ahead.width_after(minutes) > SETTLED}
     likely = ", ".join(f"{number(width)} after {minutes}" for minutes, width in left.items())
-    words = [f"probably by {likely} minutes"] if likely else []
+    words = [f"probably {likely} minutes"] if likely else []
     if settled is not None and some and settled <= max(some):
         words.append(f"all is read after about {counted(math.ceil(settled), 'minute')}")
     return "; ".join(words)

@@ -63,13 +63,15 @@ class ConvertedFile(Part):
 
     file: str
     written: Annotated[Sequence[str], about("The files that were written.")]
-    questions: Annotated[Count, about("Records that were read from the file, as the next four.")]
+    questions: Annotated[
+        Count, about("Questions read from the file; the next four count other records in the same way.")
+    ]
     nuggets: Count
     runs: Count
     responses: Count
     judgements: Count
     garbled: Annotated[Count, about("Lines that could not be read.")]
-    unmatched: Annotated[Count, about("Listed texts that are no nugget of the key.")]
+    unmatched: Annotated[Count, about("Listed texts that are not nuggets of the key.")]
     unassigned: Annotated[Count, about("Nuggets of the key that an answer's list lacks.")]
     unused: Unused
     left_out: LeftOut

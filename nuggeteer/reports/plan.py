@@ -63,8 +63,8 @@ def draw(out: Console, result: Plan) -> None:
     out.print(sheet)
     out.print()
     if result.questions_needed is not None:
-        reached = f"Reading alone does not reach {result.width:.3f}: with all read it is {result.sampling:.3f}"
-        say(out, f"{reached}. For that, about {result.questions_needed} questions.", "")
+        reached = f"Reading alone cannot reach {result.width:.3f}: with everything read it is {result.sampling:.3f}"
+        say(out, f"{reached}. About {result.questions_needed} questions would.", "")
     if not result.open_nuggets:
         say(out, "Nothing is left to judge.")
         return
@@ -74,7 +74,7 @@ def draw(out: Console, result: Plan) -> None:
     minutes = None if result.minutes is None else ceil(result.minutes)
     audit = None if result.audit_minutes is None else ceil(result.audit_minutes)
     guided = UNDEFINED if result.guided is None else f"{result.guided:,}"
-    ways = table("", left("") + right("minutes", "verdicts") + wrap("which holds"))
+    ways = table("", left("") + right("minutes", "verdicts") + wrap("valid"))
     ways.add_row(f"--minutes {minutes or 'N'}", _needed(minutes), guided, "if the guesses are as sure as they say")
     ways.add_row(f"--audit {result.audited or 'N'}", _needed(audit), UNDEFINED, "however wrong they are")
     out.print(ways)

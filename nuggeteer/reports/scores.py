@@ -261,8 +261,8 @@ def remarks(result: Scores) -> list[str]:
     known = f"known: the share of (response, nugget) pairs with {whose}"
     if guessed and drawn:
         lines.append(
-            f"{known}. The others are guessed, and a guess counts by its probability. guesses: how wide the "
-            "interval would be if only guesses could be wrong, as a share of what it is; reading makes it smaller."
+            f"{known}. The others are guessed, and each guess counts with its probability. guesses: the width from "
+            "guesses alone, as a share of the whole interval; reading makes it smaller."
         )
     elif guessed and all(score.outcome.known.all() for score in result.runs):
         lines.append(f"{known}. The other pairs change no score: every nugget of every answer is settled.")

@@ -121,4 +121,4 @@ def draw(out: Console, state: JudgingState, count: int) -> None:
     out.print()
     what = state.measure.title if len(runs) == 1 else f"Change of {state.measure.title}"
     later = forecast_words(state.forecast, AFTER)
-    say(out, f"{what}: guesses leave it open by {open_by(state.forecast.now)}{'; ' if later else ''}{later}.")
+    say(out, f"{what}: guesses alone leave {open_by(state.forecast.now)} open{'; ' if later else ''}{later}.")

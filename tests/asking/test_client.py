@@ -64,10 +64,10 @@ def test_another_machine_needs_the_collections_yes_and_the_users(url):
         ("http://127.0.0.1:99999", "no address"),
         ("http://[::1", "no address"),
         (f"http://user:{KEY}@127.0.0.1/v1", "no address"),
-        ("http://user:secret@127.0.0.1/v1", "the key belongs into"),
-        ("http://user@127.0.0.1/v1", "the key belongs into"),
-        (f"http://127.0.0.1/v1?key={KEY}", "the key belongs into"),
-        (f"http://127.0.0.1/v1#{KEY}", "the key belongs into"),
+        ("http://user:secret@127.0.0.1/v1", "the key belongs in"),
+        ("http://user@127.0.0.1/v1", "the key belongs in"),
+        (f"http://127.0.0.1/v1?key={KEY}", "the key belongs in"),
+        (f"http://127.0.0.1/v1#{KEY}", "the key belongs in"),
     ],
 )
 def test_an_address_is_a_host_a_port_and_a_path_and_errors_do_not_quote_it(url, says):

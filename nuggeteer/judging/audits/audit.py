@@ -103,7 +103,7 @@ def _draw_units(
     key, composition = scorer.key, measure.auditable(scorer.key)
     if composition is None:
         if key.groups:
-            raise NuggeteerError("a key with groups of nuggets cannot be audited: its scores are no sums over nuggets")
+            raise NuggeteerError("a key with groups of nuggets cannot be audited: its scores are not sums over nuggets")
         raise NuggeteerError(f"{measure.name} cannot be audited here; recall, precision, F and pyramid F can")
     score = scorer.score(matched)
     guess = np.where(np.isnan(score.outcome.probability), 0.5, score.outcome.probability)
