@@ -292,16 +292,29 @@ def spread_fields(part: type[Part]) -> Mapping[str, str]:
 
 
 def data(value: Any) -> Any:
-    """A value of a part as JSON has it: NaN is null."""
+    """A value of a part as JSON has it: NaN is null, and every text is valid Unicode."""
+    if isinstance(value, str):
+        return valid_unicode(value)
     if isinstance(value, Part):
         return value.as_data()
     if hasattr(value, "tolist"):  # of NumPy, which is not loaded for this
         value = value.tolist()
     if isinstance(value, Mapping):
-        return {key: data(one) for key, one in value.items()}
+        return {data(key): data(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
         return [data(one) for one in value]
     return None if isinstance(value, float) and value != value else value
+
+
+def valid_unicode(text: str) -> str:
+    """The text as JSON can hold it: bytes of a file's name that are not UTF-8 and half surrogates are written out."""
+    if text.isascii():
+        return text
+    try:
+        encoded = text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        encoded = text.encode("utf-8", "surrogatepass")
+    return encoded.decode("utf-8", "backslashreplace")
 
 
 def copied(part: type[P], source: Any, /, **own: Any) -> P:

@@ -214,8 +214,8 @@ class RunInfo(Struct, frozen=True):
     official: Annotated[
         fields.Scores,
         about(
-            'Scores by measure, `{"f3": 0.299}`. `check` warns of a name that is no measure of ours; `compare` holds '
-            "such scores against the measure that ranks the runs."
+            'Scores by measure, `{"f3": 0.299}`. `check` warns about a name that is not a Nuggeteer measure; '
+            "`compare` compares such scores with the measure that ranks the runs."
         ),
     ] = field(default_factory=dict)
     extra: Extra = field(default_factory=no_extra)

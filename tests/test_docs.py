@@ -43,7 +43,7 @@ def test_the_page_on_python_runs_as_it_stands(tmp_path, monkeypatch, capsys):
 def test_the_readme_shows_what_the_demo_prints():
     """Line by line."""
     golden = (ROOT / "tests" / "golden" / "demo.txt").read_text(encoding="utf-8")
-    shown = next(block for block in blocks("README.md", "") if "True, as whoever" in block)
+    shown = next(block for block in blocks("README.md", "") if "The true change in" in block)
     assert len(shown.splitlines()) >= 7
     excerpts.check(ROOT / "README.md", shown, [line.rstrip() for line in golden.splitlines()])
 

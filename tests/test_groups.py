@@ -222,7 +222,7 @@ def test_the_commands_show_groups(collection, capsys):
 @pytest.mark.parametrize(
     ("line", "what"),
     [
-        ({"any_of": ["steel", "wood"]}, "the group 'g' of 'q1' has the member 'wood', which is no nugget of 'q1'"),
+        ({"any_of": ["steel", "wood"]}, "the group 'g' of 'q1' has the member 'wood', which is not a nugget of 'q1'"),
         ({"any_of": ["steel"]}, "the nugget 'steel' of 'q1' is in the groups 'hull' and 'g'"),
         ({"all_of": ["g"]}, "a group of 'q1' contains itself"),
         ({"any_of": ["hull"], "text": "x"}, "a group has 'any_of' or 'all_of', and no description of its own"),

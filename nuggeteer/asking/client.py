@@ -186,7 +186,7 @@ def check_address(judge: JudgeSettings, environment: Mapping[str, str] = os.envi
     """Where requests go; raises if that is not allowed."""
     where, parts, host = _where(judge), _parts(judge), endpoint_host(judge)
     if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
-        raise NuggeteerError(f"{where} has more than a host, a port and a path; the key belongs into $key_env")
+        raise NuggeteerError(f"{where} has more than a host, a port and a path; the key belongs in $key_env")
     if not is_loopback(host):
         if not judge.network:
             raise NuggeteerError(f"{where} is on another machine ({host}); to allow that, write network = true")
@@ -215,7 +215,7 @@ def _where(judge: JudgeSettings) -> str:
     return f"nuggeteer.toml: [judge.{judge.name}] url"
 
 
-_NO_ADDRESS: Final = "is no address; write for example http://127.0.0.1:8080/v1"
+_NO_ADDRESS: Final = "is not an address; write for example http://127.0.0.1:8080/v1"
 
 
 def is_loopback(host: str) -> bool:

@@ -131,7 +131,7 @@ def _numbered(content: str, count: int) -> list[str]:
 
 def _label(value: Any) -> str:
     if not isinstance(value, str):
-        raise WrongShape(f"a label is no text but of the type {type(value).__name__}")
+        raise WrongShape(f"a label is not text but has the type {type(value).__name__}")
     label = re.sub(r"[\s-]+", "_", value.strip().lower())
     if label not in LABELS:
         raise WrongShape(f"unknown label {json.dumps(value)[:60]}")

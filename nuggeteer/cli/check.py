@@ -28,6 +28,5 @@ def run(args: argparse.Namespace) -> int:
     found = check(folder)
     errors = len(errors_in(found))
     output.show(args, problems, found)
-    if args.json != "-":
-        output.say(f"{folder}: {counted(errors, 'error')}, {counted(len(found) - errors, 'warning')}")
+    output.tell(args, f"{folder}: {counted(errors, 'error')}, {counted(len(found) - errors, 'warning')}")
     return 2 if errors else 0

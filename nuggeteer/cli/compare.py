@@ -45,8 +45,7 @@ def run(args: argparse.Namespace) -> int:
 
         write(args.page, result, collection.root.resolve().name)
     output.show(args, comparison, result)
-    if args.json != "-":
-        output.sign(args, result.scores.signature)
-    if args.page and args.json != "-":
-        output.say(f"The page is in {args.page}.")
+    output.sign(args, result.scores.signature)
+    if args.page:
+        output.tell(args, f"The page is in {args.page}.")
     return 0

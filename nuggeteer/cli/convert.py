@@ -75,7 +75,6 @@ def run(args: argparse.Namespace) -> int:
     from nuggeteer.collection.convert import convert_into, convert_out
     from nuggeteer.collection.foreign import ALIASES, FORMATS, common_format, format_of
     from nuggeteer.collection.names import is_file
-    from nuggeteer.display import counted
     from nuggeteer.errors import NuggeteerError
     from nuggeteer.reports import imported
 
@@ -91,24 +90,18 @@ def run(args: argparse.Namespace) -> int:
         from nuggeteer.collection.folder import read_collection
         from nuggeteer.collection.losses import losses
         from nuggeteer.collection.names import find_collection
-        from nuggeteer.reports.terminal import console
 
         folder = args.collection or find_collection()
         written = convert_out(args.format, folder, args.out, args.run)
         lost = losses(args.format, folder, args.out, args.run) if is_file(args.out) else Counter[str]()
         if format_of(args.format).machine and (machine := len(read_collection(folder).machine)):
             lost["verdicts of machines, which are not the standard here"] = machine
-        if args.json:
-            output.write_json(args.json, imported.written_as_json(args.out, written, lost))
-        if args.json != "-":
-            output.say(f"{args.out}: {counted(written, 'line')}")
-            imported.draw_losses(console(), lost)
+        output.show_with(args, imported.written_as_json, imported.draw_written, args.out, written, lost)
         return 0
     if args.format not in (*FORMATS, *ALIASES) and is_file(Path(args.format)):
         args.files = [Path(args.format), *args.files]
         args.format = common_format(args.files)
-        if args.json != "-":
-            output.say(f"format: {args.format} ({FORMATS[args.format].about})")
+        output.tell(args, f"format: {args.format} ({FORMATS[args.format].about})")
     if not args.files:
         raise NuggeteerError("name at least one file to read")
     columns = args.columns.split(",") if args.columns else None

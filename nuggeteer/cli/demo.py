@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     from nuggeteer.errors import NuggeteerError
     from nuggeteer.history.briefing import brief
     from nuggeteer.reports import changes, html, scores
-    from nuggeteer.reports.terminal import console, paragraph, plain
+    from nuggeteer.reports.terminal import console, plain, say, say_whole
     from nuggeteer.scoring.scorer import Scorer
 
     folder: Path = args.folder
@@ -59,8 +59,8 @@ def run(args: argparse.Namespace) -> int:
     name = os.environ.get("NUGGETEER_COMMAND", "nuggeteer")  # how scripts/nuggeteer was called
     here, (old, new) = shlex.quote(str(folder)), builds[-2:]
     kept = "a sample collection" if fresh else "the sample collection that was already there"
-    out.print(plain(f"{folder}: {kept}, {scores.key_size(collection.key)}."))
-    out.print("Three nightly builds of one system; four other systems' answers were judged by a person.")
+    say(out, f"{folder}: {kept}, {scores.key_size(collection.key)}.")
+    say(out, "Three nightly builds of one system; four other systems' answers were judged by a person.")
     scores.draw(out, scorer.scores(scorer.score(matched) for matched in matched_runs))
     morning = f"nightly --collection {here} {new} --against {old}"
     if fresh:  # else the history is the user's, and gets no build
@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     changes.draw_briefly(out, diff_matched_runs(scorer, *matched_runs[-2:]))
     page = folder / "report.html"
     html.write(page, brief(collection, new, old))
-    paragraph(out, plain(f"All of this on one page, for a browser: {page}"), soft_wrap=True)
+    say_whole(out, "", f"All of this on one page, for a browser: {page}")
     out.print(Text("\nNext, try:", "bold"))
     for command, what in (
         *(() if fresh else ((morning, "the morning in one command: the score, the change, a decision"),)),
@@ -95,7 +95,7 @@ def _mornings(out: Console, collection: Collection, builds: Sequence[str], name:
     from nuggeteer.history.nightly import nightly
     from nuggeteer.reports import nightly as report
     from nuggeteer.reports.formatting import counted, signed
-    from nuggeteer.reports.terminal import plain
+    from nuggeteer.reports.terminal import say_whole
     from nuggeteer.scoring.scorer import Scorer
 
     truth = true_sample(collection)
@@ -106,14 +106,14 @@ def _mornings(out: Console, collection: Collection, builds: Sequence[str], name:
     def morning(title: str, known: Collection, build: str, whole: bool = False) -> Night:
         night = nightly(known, build)
         out.print(Text(f"\n{title}\n", "bold"))
-        out.print(plain(f"$ {name} nightly --collection {here} {build}"), soft_wrap=True)
+        say_whole(out, f"$ {name} nightly --collection {here} {build}")
         if whole:
             report.draw(out, night, name, f" --collection {here}")
         else:
             report.draw_decision(out, night)
         assert night.old
         change = true[build] - true[night.old.run.name]
-        out.print(f"True, as whoever wrote the sample knows: {signed(change)}.", style="dim")
+        out.print(f"The true change in this sample: {signed(change)}.", style="dim")
         return night
 
     bare = unjudged(collection)

@@ -29,7 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--fail-if-worse",
         type=options.number(float, lambda value: 0 <= value < inf, "is not a number from 0 up"),
         metavar="X",
-        help="fail if NEW is surely worse by more than X on these questions ([nightly] about)",
+        help="fail if NEW is surely worse by more than X; [nightly] about says on which questions",
     )
     gates.add_argument(
         "--max-lost-vital", type=options.natural, metavar="N", help="fail if more than N vital nuggets are lost"
@@ -69,8 +69,7 @@ def run(args: argparse.Namespace) -> int:
 
     if args.sure is not None and args.max_lost_vital is None:
         raise NuggeteerError("--sure changes what --max-lost-vital counts; add --max-lost-vital")
-    if args.json == "-" and args.markdown == "-":
-        raise NuggeteerError("--json and --markdown cannot both go to standard output; name a file for one")
+    options.check_outputs(args)
     collection = options.read(args)
     measures = args.measures.split(",") if args.measures else DEFAULT
     explain = bool(args.explain or args.json)

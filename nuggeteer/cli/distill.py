@@ -118,8 +118,7 @@ def run(args: argparse.Namespace) -> int:
         output.show_with(
             args, distillation.proposal_as_json, distillation.draw_proposal, proposed, file=str(args.propose)
         )
-        for note in notes if args.json != "-" else ():
-            output.say(note)
+        output.tell(args, *notes)
         return 0
     if args.unchecked:
         evaluation, count = accept(evaluation)

@@ -66,8 +66,6 @@ def run(args: argparse.Namespace) -> int:
         output.warn(collection.problems)
     found = average(results)
     if args.out:
-        for path in experiment.write(found, args.out):
-            if args.json != "-":
-                output.say(f"written: {path}")
+        output.tell(args, *(f"written: {path}" for path in experiment.write(found, args.out)))
     output.show(args, experiment, found)
     return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import TYPE_CHECKING
 
 from nuggeteer.cli import options, output
@@ -50,11 +51,10 @@ def run(args: argparse.Namespace) -> int:
     history = History.of(args.collection or find_collection())
     if args.rescore:
         count, _ = history.rescore(options.read(args), args.seed, args.jobs)
-        if args.json != "-":
-            output.say(f"{count} builds scored again" if count else "no build needs scoring again")
+        output.tell(args, f"{count} builds scored again" if count else "no build needs scoring again")
     found = trends(history, args.measure)
     if not args.rescore:
-        tell = output.say if args.json != "-" else lambda line: None
+        tell = partial(output.tell, args)
         found, undone = trends_today(history, lambda: options.read(args), args.measure, args.seed, args.jobs, tell)
         output.warn(undone)
     if args.nugget:

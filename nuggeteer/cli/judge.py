@@ -79,7 +79,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--audit",
         type=options.positive,
         metavar="N",
-        help="judge what was drawn at random, as long as N nuggets take, without seeing guesses; score --audited then "
+        help="judge a random sample, as much as N single nuggets take, without seeing guesses; score --audited then "
         "needs no model",
     )
     what.add_argument(

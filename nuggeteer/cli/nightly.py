@@ -38,12 +38,10 @@ def run(args: argparse.Namespace) -> int:
     import os
     import shlex
 
-    from nuggeteer.errors import NuggeteerError
     from nuggeteer.history.nightly import nightly
     from nuggeteer.reports import nightly as report
 
-    if args.json == "-" and args.markdown == "-":
-        raise NuggeteerError("--json and --markdown cannot both go to standard output; name a file for one")
+    options.check_outputs(args)
     collection = options.read(args)
     settings = collection.settings.nightly
     page = args.page or (Path(settings.page) if settings.page else None)

@@ -76,6 +76,14 @@ def add(parser: argparse._ActionsContainer, *names: str) -> None:
         parser.add_argument(name, **SHARED[name])
 
 
+def check_outputs(args: argparse.Namespace) -> None:
+    """Refuse to write both JSON and Markdown to standard output."""
+    from nuggeteer.errors import NuggeteerError
+
+    if args.json == "-" and args.markdown == "-":
+        raise NuggeteerError("--json and --markdown cannot both go to standard output; name a file for one")
+
+
 @contextmanager
 def workers(args: argparse.Namespace) -> Iterator[None]:
     """Run work where the command line says: in processes on this machine, or on a Dask cluster."""

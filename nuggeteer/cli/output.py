@@ -49,11 +49,17 @@ def say(text: str) -> None:
     print(escaped(text))
 
 
+def tell(args: argparse.Namespace, *lines: str) -> None:
+    """Print lines, unless JSON goes to standard output."""
+    if args.json != "-":
+        for line in lines:
+            say(line)
+
+
 def sign(args: argparse.Namespace, signature: str) -> None:
-    """Print the signature if the command line asks for it."""
+    """Print the signature if the command line asks for it, unless JSON goes to standard output."""
     if args.signature:
-        say("")
-        say(signature)
+        tell(args, "", signature)
 
 
 def warn(problems: Sequence[Problem]) -> None:

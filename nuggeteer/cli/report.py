@@ -65,10 +65,8 @@ def run(args: argparse.Namespace) -> int:
 
         output.write_json(args.json, briefing.as_json(found))
     html.write(args.output, found)
-    if args.json != "-":
-        against = f" against {found.old.title}" if found.old else ""
-        output.say(f"{found.new.title}{against}")
-        output.say(f"The page is in {args.output}.")
+    against = f" against {found.old.title}" if found.old else ""
+    output.tell(args, f"{found.new.title}{against}", f"The page is in {args.output}.")
     return 0
 
 

@@ -42,7 +42,7 @@ def describe_measures() -> str:
     from nuggeteer.measures import ALL, FAMILIES
 
     families = ", ".join(f"{name}1" for name in FAMILIES)
-    heading = wrap(f"The F measures below have β = 3; write another β behind the name: {families}.", WIDTH)
+    heading = wrap(f"The F measures below use β = 3; for another β, put it at the end of the name: {families}.", WIDTH)
     heading += wrap("Only rubric and strict_rubric count what is forbidden; the others leave it out.", WIDTH)
     return "\n".join([*heading, *(line for measure in ALL for line in ("", *_describe(measure)))])
 
@@ -127,8 +127,8 @@ def run(args: argparse.Namespace) -> int:
     if args.leaderboard:
         content, undefined = scores.leaderboard(result, args.leaderboard.endswith(".csv"))
         output.write_bytes(args.leaderboard, content)
-        if undefined and "-" not in (args.json, args.leaderboard):
-            output.say(f"{args.leaderboard}: without {undefined:,} undefined scores")
+        if undefined and args.leaderboard != "-":
+            output.tell(args, f"{args.leaderboard}: without {undefined:,} undefined scores")
     if args.json:
         output.write_json(args.json, scores.as_json(result, audits, recorded if args.record else None))
     if args.json != "-":

@@ -30,7 +30,7 @@ def group_problems(
             at = str(path), lines[qid, name]
             for member in group.members:
                 if member not in own:
-                    what = f"the group {name!r} of {qid!r} has the member {member!r}, which is no nugget of {qid!r}"
+                    what = f"the group {name!r} of {qid!r} has the member {member!r}, which is not a nugget of {qid!r}"
                     yield Problem(*at, what, "correct the id, or add the nugget")
                 elif other := within.get(member):
                     what = f"the nugget {member!r} of {qid!r} is in the groups {other!r} and {name!r}"

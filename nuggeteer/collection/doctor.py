@@ -141,7 +141,7 @@ def _steps(path: Path, name: str, format_: Format, bundle: Bundle, folder: str) 
 
 def _folder(path: Path) -> Finding:
     if not holds_key(path):
-        about = "a folder without nuggets.jsonl, which is no collection; name its files"
+        about = "a folder without nuggets.jsonl, which is not a collection; name its files"
         return Finding(path, about, unreadable=True)
     problems = tuple(check(path))
     counts = {

@@ -183,7 +183,7 @@ def name_formats(problems: Sequence[Problem], read_here: str | None = None) -> l
         if name not in (None, read_here):
             assert name
             remedy = f"bring it into one: nuggeteer convert {name} {quote(file)} --into DIR"
-            found[file] = Problem(file, None, f"is no file of a collection, but: {FORMATS[name].about}", remedy)
+            found[file] = Problem(file, None, f"is not a file of a collection, but: {FORMATS[name].about}", remedy)
     kept = [p for p in problems if p.severity != "error" or p.file not in found]
     return [*found.values(), *kept]
 

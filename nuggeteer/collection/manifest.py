@@ -71,4 +71,4 @@ def _unknown_measures(path: Path, lines: dict[str, int]) -> Iterator[Problem]:
         if not is_measure(name):
             meant = did_you_mean(name, map(str, ALL))
             remedy = f"{meant}compare holds such scores against another measure, by rank and correlation only"
-            yield Problem(str(path), line, f"'official' names {name!r}, which is no measure", remedy, "warning")
+            yield Problem(str(path), line, f"'official' names {name!r}, which is not a measure", remedy, "warning")

@@ -47,7 +47,7 @@ def make_collection(
             write_jsonl(root / f"{name}.jsonl", rows_of(rows))
     for name, rows in (runs or {}).items():
         if not name or Path(name).name != name or not name.isprintable() or name.startswith("."):
-            raise NuggeteerError(f"{name!r} cannot be the name of a run, because it is no file name")
+            raise NuggeteerError(f"{name!r} cannot be the name of a run, because it is not a valid file name")
         write_jsonl(root / "runs" / f"{name}.jsonl", rows_of(rows))
     return read_collection(root)
 

@@ -54,7 +54,7 @@ def read_log(path: Path, present_records: Bundle | None = None, run: str | None 
     failed: list[str] = []
     for number, sample in numbered:
         if not isinstance(sample, dict):
-            bundle.not_understood(path, number, as_json(sample), "a sample that is no object")
+            bundle.not_understood(path, number, as_json(sample), "a sample that is not an object")
             continue
         qid = _add(path, number, sample, name, run is None, data, bundle)
         if qid is not None and sample.get("error"):

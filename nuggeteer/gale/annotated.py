@@ -189,7 +189,7 @@ def _cited(snippet: Snippet) -> list[_Cited] | None:
         if chunk is not None:
             letters_of_chunk = _letters_of_chunk(snippet.text, chunk) if isinstance(chunk, str) else None
             if not letters_of_chunk:
-                what = f"the chunk of the citation of {docid} is no excerpt of the snippet"
+                what = f"the chunk of the citation of {docid} is not an excerpt of the snippet"
                 raise InputError([snippet.problem(what, "copy words of the snippet, in their order")])
         found.append(_Cited(docid, quote if isinstance(quote, str) else None, letters_of_chunk))
     return found

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from nuggeteer.collection.folder import Collection
 from nuggeteer.errors import InputError, NuggeteerError
 from nuggeteer.history.store import DamagedBuild, History
-from nuggeteer.history.trend import Build, Trend, trends_if_any
+from nuggeteer.history.trend import Build, Trend, titled, trends_if_any
 from nuggeteer.records import Run
 
 
@@ -26,7 +26,7 @@ class BriefedRun:
 
     @property
     def title(self) -> str:
-        return f"{self.run.name} ({self.label})" if self.label else self.run.name
+        return titled(self.run.name, self.label)
 
 
 def newest_readable(history: History, collection: Collection, builds: Sequence[Build]) -> BriefedRun | None:

@@ -50,8 +50,8 @@ class Needed(Part):
     questions: Annotated[
         Count | None,
         about(
-            "About how many questions in all would decide, each of them read; null if reading these does, or if "
-            "nothing is known of it."
+            "Roughly how many questions in all would decide, if all are read; null if reading the present ones is "
+            "enough, or if it is not known."
         ),
     ] = None
 

@@ -40,6 +40,11 @@ MIN_FLICKERS = 3
 SOON = 10.0  # seconds
 
 
+def titled(run: str, label: str | None) -> str:
+    """A run's name with its label, if it has one."""
+    return f"{run} ({label})" if label else run
+
+
 @dataclass(frozen=True, repr=False)
 class Build(Shown):
     """One recorded build with the scoring chosen for it, and why it is not comparable with the newest build: `unlike`
@@ -48,6 +53,15 @@ class Build(Shown):
     scoring: Scoring
     unlike: tuple[str, ...] = ()
     unasked: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        return titled(self.scoring.run, self.scoring.label)
+
+    @property
+    def minute(self) -> str:
+        """When it was recorded, to the minute, in UTC."""
+        return self.scoring.time[:16].replace("T", " ")
 
     @property
     def comparable(self) -> bool:

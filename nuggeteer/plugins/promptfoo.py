@@ -34,7 +34,7 @@ def _graded(output: Any, context: dict[str, Any]) -> dict[str, Any]:
     if unknown := sorted(config.keys() - set(SETTINGS)):
         raise NuggeteerError(f"config has an unknown {unknown[0]!r}; it may have {', '.join(SETTINGS)}")
     if not isinstance(output, str):
-        raise NuggeteerError("the output is no text; name the answer in it with the assertion's transform")
+        raise NuggeteerError("the output is not text; name the answer in it with the assertion's transform")
     threshold = config.get("threshold")
     if threshold is not None and not isinstance(threshold, int | float):
         raise NuggeteerError(f"config.threshold is {threshold!r}; write a number")

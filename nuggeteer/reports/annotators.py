@@ -12,9 +12,8 @@ from nuggeteer.fields import Count, Number, Of, Part, about, copied
 from nuggeteer.formats.annotation import Snippet
 from nuggeteer.formats.brackets import mark
 from nuggeteer.gale.annotation import AgreementRow, AnnotationAgreement, SnippetPair, union
-from nuggeteer.reports.formatting import number, short_span
-from nuggeteer.reports.model import file_name
-from nuggeteer.reports.terminal import paragraph, plain, table
+from nuggeteer.reports.formatting import number, with_span
+from nuggeteer.reports.terminal import fixed, left, paragraph, plain, right, say_whole, table
 from nuggeteer.statistics.intervals import MIN_QUESTIONS
 
 
@@ -42,12 +41,7 @@ class AnnotationsOutput(Part):
 
 
 def as_json(result: AnnotationAgreement) -> dict[str, Any]:
-    return copied(
-        AnnotationsOutput,
-        result,
-        files=[file_name(file) for file in result.files],
-        snippets=[_pair(pair) for pair in result.snippets],
-    ).as_data()
+    return copied(AnnotationsOutput, result, snippets=[_pair(pair) for pair in result.snippets]).as_data()
 
 
 def _pair(pair: SnippetPair) -> SnippetPairOutput:
@@ -66,20 +60,15 @@ def _pair(pair: SnippetPair) -> SnippetPairOutput:
 
 def draw(out: Console, result: AnnotationAgreement, listed: int) -> None:
     """The paper's table 1, with κ and intervals."""
-    columns = [("", "left"), ("snippets", "right"), ("relevance", "right"), ("95 %", "fixed"), ("κ", "right")]
-    columns += [("nugget overlap", "right"), ("95 %", "fixed"), ("κ", "right")]
-    rows = []
+    columns = left("") + right("snippets", "relevance") + fixed("95 %") + right("κ", "nugget overlap")
+    sheet = table("", columns + fixed("95 %") + right("κ"))
     for row in result.rows:
         style = "bold" if row.value is None else ""
-        cells = ["all" if row.value is None else row.value, f"{row.snippets:,}", number(row.relevance.value)]
-        cells += [
-            short_span(row.relevance.low, row.relevance.high),
-            number(row.relevance_kappa.value),
-            number(row.overlap.value),
-        ]
-        cells += [short_span(row.overlap.low, row.overlap.high), number(row.character_kappa.value)]
-        rows.append([plain(cell, style) for cell in cells])
-    out.print(table("", columns, rows))
+        cells = ["all" if row.value is None else row.value, f"{row.snippets:,}"]
+        for share, kappa in ((row.relevance, row.relevance_kappa), (row.overlap, row.character_kappa)):
+            cells += [*with_span(share), number(kappa.value)]
+        sheet.add_row(*(plain(cell, style) for cell in cells))
+    out.print(sheet)
     total = result.rows[-1]
     paragraph(
         out,
@@ -88,7 +77,7 @@ def draw(out: Console, result: AnnotationAgreement, listed: int) -> None:
     )
     for file, count in zip(result.files, result.alone, strict=True):
         if count:
-            out.print(plain(f"{count:,} snippets are in {file} only, and are left out."), soft_wrap=True)
+            say_whole(out, f"{count:,} snippets are in {file} only, and are left out.")
     paragraph(
         out,
         "relevance: the share of snippets that have nuggets from both or from neither. nugget overlap: of the letters "

@@ -13,7 +13,7 @@ from nuggeteer.asking.replies import LABELS
 from nuggeteer.fields import Count, Number, Part, about, copied
 from nuggeteer.records import Importance
 from nuggeteer.reports.formatting import counted, number, shortened
-from nuggeteer.reports.terminal import plain
+from nuggeteer.reports.terminal import say
 from nuggeteer.settings import JudgeSettings
 
 if TYPE_CHECKING:  # each call has one of these
@@ -148,21 +148,17 @@ def draw(
     verdicts = ", ".join(f"{asked.labels[label]:,} {label}" for label in LABELS)
     requests = f" ({counted(asked.requests, 'request')})" if asked.requests != asked.calls else ""
     total = asked.labels.total()
-    out.print(
-        plain(f"{judge.name} gave {counted(total, 'verdict')} on {run} in {counted(asked.calls, 'call')}{requests}.")
-    )
+    say(out, f"{judge.name} gave {counted(total, 'verdict')} on {run} in {counted(asked.calls, 'call')}{requests}.")
     if total:
-        out.print(plain(f"  {verdicts}; price {price(asked.spent)}; {asked.seconds:.0f} s"))
-        out.print(plain(f"  They are in {ledger}."))
+        say(out, f"  {verdicts}; price {price(asked.spent)}; {asked.seconds:.0f} s", f"  They are in {ledger}.")
     if asked.failed:
-        out.print(plain(f"{counted(len(asked.failed), 'nugget')} without a verdict, which count for nothing:"))
-        for pair in asked.failed[:FAILED_SHOWN]:
-            out.print(plain(f"  {pair.qid}/{pair.nugget}: {pair.reason}"))
+        say(out, f"{counted(len(asked.failed), 'nugget')} without a verdict, which count for nothing:")
+        say(out, *(f"  {pair.qid}/{pair.nugget}: {pair.reason}" for pair in asked.failed[:FAILED_SHOWN]))
         if len(asked.failed) > FAILED_SHOWN:
-            out.print(plain(f"  and {len(asked.failed) - FAILED_SHOWN:,} more; --again asks for them again"))
+            say(out, f"  and {len(asked.failed) - FAILED_SHOWN:,} more; --again asks for them again")
     if asked.left:
         why = STOPPED.get(asked.stopped or "", asked.stopped or "stopped")
-        out.print(plain(f"{counted(asked.left, 'nugget')} not asked about: {why}. The same command goes on."))
+        say(out, f"{counted(asked.left, 'nugget')} not asked about: {why}. The same command goes on.")
     if narrowed is not None:
         _draw_narrowed(out, judge, narrowed)
 
@@ -171,48 +167,41 @@ def _draw_narrowed(out: Console, judge: JudgeSettings, narrowed: Narrowed) -> No
     asked = narrowed.asked
     if asked.unneeded:
         rest = counted(asked.unneeded, "nugget")
-        out.print(plain(f"{rest} not asked about: more verdicts would hardly narrow the score."))
+        say(out, f"{rest} not asked about: more verdicts would hardly narrow the score.")
     widths = f"{number(narrowed.before)} wide, and about {number(narrowed.after)} with these verdicts"
     if narrowed.width is not None and narrowed.after > narrowed.width and not asked.left:
         far = f"Not {number(narrowed.width)} wide: more verdicts of {judge.name} would hardly narrow the score."
-        out.print(plain(f"{far} nuggeteer plan says what would."))
+        say(out, f"{far} nuggeteer plan says what would.")
     checked = f"People have judged {counted(narrowed.checked, 'nugget')} that {judge.name} has read"
-    out.print(
-        plain(f"The guesses made the interval {widths}. {checked}. The more they judge, the more its verdicts tell.")
-    )
+    say(out, f"The guesses made the interval {widths}. {checked}. The more they judge, the more its verdicts tell.")
 
 
 def draw_estimate(out: Console, judge: JudgeSettings, run: str, estimate: Estimate) -> None:
     """Says that nothing is sent."""
     calls, nuggets = counted(estimate.calls, "call"), counted(estimate.nuggets, "nugget")
-    out.print(plain(f"{judge.name} on {run}: {calls} about {nuggets}; {estimate.known:,} are answered already."))
+    say(out, f"{judge.name} on {run}: {calls} about {nuggets}; {estimate.known:,} are answered already.")
     tokens = f"about {estimate.input_tokens:,} tokens to send and {estimate.output_tokens:,} to receive"
-    out.print(plain(f"  {tokens}; price about {price(estimate.price)}"))
+    say(out, f"  {tokens}; price about {price(estimate.price)}")
     if not judge.input_price and not judge.output_price:
-        out.print(plain(f"  [judge.{judge.name}] has no input_price and output_price, so this is free or unknown."))
-    out.print("Nothing was sent.")
+        say(out, f"  [judge.{judge.name}] has no input_price and output_price, so this is free or unknown.")
+    say(out, "Nothing was sent.")
 
 
 def draw_proposals(out: Console, judge: JudgeSettings, run: str, proposed: Proposed) -> None:
     """What is new, and what was left out."""
     count = counted(len(proposed.proposals), "nugget")
     texts = counted(proposed.texts, "text")
-    out.print(plain(f"{judge.name} read {texts} of {run}, price {price(proposed.spent)}, and proposes {count}:"))
-    for one in proposed.proposals[:PROPOSED_SHOWN]:
-        out.print(plain(f"  {one.qid} ({one.importance}): {shortened(one.text, 60)}"))
+    say(out, f"{judge.name} read {texts} of {run}, price {price(proposed.spent)}, and proposes {count}:")
+    shown = proposed.proposals[:PROPOSED_SHOWN]
+    say(out, *(f"  {one.qid} ({one.importance}): {shortened(one.text, 60)}" for one in shown))
     if len(proposed.proposals) > PROPOSED_SHOWN:
-        out.print(f"  and {len(proposed.proposals) - PROPOSED_SHOWN:,} more")
-    out.print(
-        f"Left out: {counted(proposed.repeated, 'fact')} of the key or proposed before, {proposed.unfounded:,} whose "
-        "words are not in the text."
-    )
-    for qid, reason in proposed.failed[:PROPOSED_SHOWN]:
-        out.print(plain(f"No reply to use on {qid}: {reason}"))
+        say(out, f"  and {len(proposed.proposals) - PROPOSED_SHOWN:,} more")
+    known = f"{counted(proposed.repeated, 'fact')} of the key or proposed before"
+    say(out, f"Left out: {known}, {proposed.unfounded:,} whose words are not in the text.")
+    say(out, *(f"No reply to use on {qid}: {reason}" for qid, reason in proposed.failed[:PROPOSED_SHOWN]))
     if proposed.left:
-        out.print(f"{counted(proposed.left, 'text')} not asked about; the same command goes on.")
-    out.print(
-        "They are in proposals.jsonl. Nothing counts until somebody moves it to nuggets.jsonl and gives it an id."
-    )
+        say(out, f"{counted(proposed.left, 'text')} not asked about; the same command goes on.")
+    say(out, "They are in proposals.jsonl. Nothing counts until somebody moves it to nuggets.jsonl and gives it an id.")
 
 
 def price(value: float) -> str:

@@ -11,10 +11,9 @@ from rich.text import Text
 
 from nuggeteer.fields import Count, Part, about, copied
 from nuggeteer.reports import judges
-from nuggeteer.reports.formatting import UNDEFINED, chance, number, percent, short_span
-from nuggeteer.reports.terminal import paragraph, paragraphs, plain, table
+from nuggeteer.reports.formatting import UNDEFINED, chance, number, percent, short_span, with_span
+from nuggeteer.reports.terminal import fixed, left, paragraph, paragraphs, plain, right, say, table
 from nuggeteer.statistics.intervals import MIN_QUESTIONS
-from nuggeteer.text import escaped
 from nuggeteer.trust.agreement import Assessor, AssessorAgreement, Dispute, MachineAgreement, RaterAgreement
 from nuggeteer.trust.judges import JudgeQuality
 
@@ -89,18 +88,11 @@ def _people(machine: MachineAgreement) -> list[PersonAgreement]:
 
 def draw(out: Console, result: AssessorAgreement, listed: int) -> None:
     """How much each assessor judged, how far they agree, and how far the tool agrees with them."""
-    columns = [("assessor", "left"), ("pairs", "right"), ("yes", "right"), ("shared", "right")]
-    judged = [
-        [
-            plain(assessor.name, "bold"),
-            Text(f"{assessor.pairs:,}"),
-            Text(f"{assessor.yes:,}"),
-            Text(f"{assessor.shared:,}"),
-        ]
-        for assessor in result.assessors
-    ]
-    if judged:
-        out.print(table("", columns, judged))
+    judged = table("", left("assessor") + right("pairs", "yes", "shared"))
+    for one in result.assessors:
+        judged.add_row(plain(one.name, "bold"), f"{one.pairs:,}", f"{one.yes:,}", f"{one.shared:,}")
+    if result.assessors:
+        out.print(judged)
     people = [(", ".join(agreement.raters), agreement) for agreement in result.people]
     if result.together and len(people) > 1:
         people.append(("all together", result.together))
@@ -109,7 +101,7 @@ def draw(out: Console, result: AssessorAgreement, listed: int) -> None:
         _coefficients(out, "Between assessors", people)
     for title, machine in (
         ("The tool, as one more assessor", result.tool),
-        *((f"{escaped(machine.name)}, a machine", machine) for machine in result.machines),
+        *((f"{machine.name}, a machine", machine) for machine in result.machines),
     ):
         rows = [(f"and {each.raters[1]}", each) for each in machine.each]
         rows += [("and all of them", machine.together)] if machine.together else []
@@ -127,43 +119,24 @@ def draw(out: Console, result: AssessorAgreement, listed: int) -> None:
 
 
 def _coefficients(out: Console, title: str, rows: list[tuple[str, RaterAgreement]]) -> None:
-    columns = [("", "left"), ("pairs", "right"), ("differ", "right"), ("agree", "right"), ("κ", "right")]
-    columns += [("α", "right"), ("95 %", "fixed"), ("F1", "right"), ("95 %", "fixed")]
-    cells = [
-        [
-            plain(name, "bold"),
-            Text(f"{agreement.pairs:,}"),
-            Text(f"{agreement.differ:,}"),
-            Text(UNDEFINED if agreement.percent.value is None else percent(agreement.percent.value)),
-            Text(number(agreement.kappa.value)),
-            Text(number(agreement.alpha.value)),
-            Text(short_span(agreement.alpha.low, agreement.alpha.high, " to ")),
-            Text(number(agreement.positive.value)),
-            Text(short_span(agreement.positive.low, agreement.positive.high)),
-        ]
-        for name, agreement in rows
-    ]
-    out.print(table(title, columns, cells))
+    columns = left("") + right("pairs", "differ", "agree", "κ", "α") + fixed("95 %") + right("F1") + fixed("95 %")
+    sheet = table(title, columns)
+    for name, agreement in rows:
+        agree = UNDEFINED if agreement.percent.value is None else percent(agreement.percent.value)
+        alpha = number(agreement.alpha.value), short_span(agreement.alpha.low, agreement.alpha.high, " to ")
+        counts = f"{agreement.pairs:,}", f"{agreement.differ:,}", agree, number(agreement.kappa.value)
+        sheet.add_row(plain(name, "bold"), *counts, *alpha, *with_span(agreement.positive))
+    out.print(sheet)
 
 
 def _precision_and_recall(out: Console, rows: list[RaterAgreement]) -> None:
-    columns = [("yes of", "left"), ("if right are", "left"), ("precision", "right")]
-    columns += [("95 %", "fixed"), ("recall", "right"), ("95 %", "fixed"), ("F1", "right"), ("95 %", "fixed")]
+    columns = left("yes of", "if right are") + right("precision") + fixed("95 %") + right("recall") + fixed("95 %")
+    sheet = table("Precision and recall of yes", columns + right("F1") + fixed("95 %"))
     named = {"known": "all verdicts", "others": "the others"}
-    cells = [
-        [
-            plain(row.raters[0], "bold"),
-            plain(named.get(row.raters[1], row.raters[1])),
-            Text(number(row.precision.value)),
-            Text(short_span(row.precision.low, row.precision.high)),
-            Text(number(row.recall.value)),
-            Text(short_span(row.recall.low, row.recall.high)),
-            Text(number(row.positive.value)),
-            Text(short_span(row.positive.low, row.positive.high)),
-        ]
-        for row in rows
-    ]
-    out.print(table("Precision and recall of yes", columns, cells))
+    for row in rows:
+        values = (cell for one in (row.precision, row.recall, row.positive) for cell in with_span(one))
+        sheet.add_row(plain(row.raters[0], "bold"), named.get(row.raters[1], row.raters[1]), *values)
+    out.print(sheet)
 
 
 def _remarks(result: AssessorAgreement) -> Iterator[str]:
@@ -203,7 +176,7 @@ def _remarks(result: AssessorAgreement) -> Iterator[str]:
 def _list_disputes(out: Console, result: AssessorAgreement, listed: int) -> None:
     for dispute in result.disputes[:listed]:
         paragraph(out, Text.assemble(plain(f"{dispute.qid}/{dispute.nugget}", "bold"), " ", plain(dispute.description)))
-        out.print(plain(dispute.text))
+        say(out, dispute.text)
         reasons, guess = dispute.reasons, dispute.tool
         verdicts = []
         for verdict, names in (("yes", dispute.yes), ("no", dispute.no)):

@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 from rich.console import Console
-from rich.text import Text
 
 from nuggeteer.fields import Count, Part, about, copied
 from nuggeteer.reports.formatting import UNDEFINED, number, span
-from nuggeteer.reports.terminal import paragraph, paragraphs, plain, table
+from nuggeteer.reports.terminal import fixed, left, paragraph, paragraphs, plain, right, table
 from nuggeteer.statistics.intervals import Estimate
 
 if TYPE_CHECKING:  # most results have none of these
@@ -33,7 +32,7 @@ class Audited(Part):
     measure: str
     seed: int
     planned: Count
-    judged: Annotated[Count, about("The first so many of them count.")]
+    judged: Annotated[Count, about("How many of the planned units count; they are the first ones.")]
     waiting: Annotated[Count, about("Nuggets that are settled but come after one that is not.")]
     nuggets: Annotated[Count, about("How many nuggets could be drawn.")]
     by: str
@@ -58,23 +57,18 @@ def _score(found: AuditedMeasure) -> AuditedScore:
 
 def draw(out: Console, results: Sequence[AuditResult]) -> None:
     """One line for each run and measure, and notes."""
-    columns = [("run", "left"), ("measure", "left"), ("audited", "right"), ("95 % interval", "fixed")]
-    columns += [("by guesses", "right"), ("judging", "fixed"), ("judged", "right")]
-    rows: list[list[str | Text]] = []
+    columns = left("run", "measure") + right("audited") + fixed("95 % interval")
+    columns += right("by guesses") + fixed("judging") + right("judged")
+    sheet = table("Audited: scores that hold however wrong the guesses are", columns)
     for result in results:
-        first = True
-        for audited in result.measures.values():
-            if audited is None:
-                continue
-            low, high = audited.low, audited.high
-            row: list[str | Text] = [plain(result.head.run if first else "", "bold"), audited.measure.title]
-            row += [number(audited.value), span(low, high)]
+        run, judged = result.head.run, f"{result.judged}/{max(result.planned, result.judged)}"
+        for audited in filter(None, result.measures.values()):
+            row = [audited.measure.title, number(audited.value), span(audited.low, audited.high)]
             row += [number(audited.expected[0]) if audited.expected else UNDEFINED]
             row += [span(*audited.expected[1:]) if audited.expected else UNDEFINED]
-            row += [f"{result.judged}/{max(result.planned, result.judged)}" if first else ""]
-            rows.append(row)
-            first = False
-    paragraph(out, table("Audited: scores that hold however wrong the guesses are", columns, rows))
+            sheet.add_row(plain(run, "bold"), *row, judged)
+            run = judged = ""
+    paragraph(out, sheet)
     paragraphs(out, _remarks(results))
 
 

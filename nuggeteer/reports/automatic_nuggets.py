@@ -29,7 +29,7 @@ from nuggeteer.reports.formatting import (
     signed,
 )
 from nuggeteer.reports.model import OTHER_KEYS
-from nuggeteer.reports.terminal import Sheet, paragraph, plain, table
+from nuggeteer.reports.terminal import Sheet, left, paragraph, plain, right, say, table, wrap
 from nuggeteer.text import escaped
 
 AROUND = 60  # characters shown on either side of a nugget
@@ -200,9 +200,8 @@ def draw(out: Console, found: Sequence[Cut], model: str) -> None:
         out.print()
     counts = Counter(nugget.type for cut in found for nugget in cut.found)
     by_type = ", ".join(f"{counts[kind]} {kind}" for kind in TYPES if counts[kind])
-    out.print(
-        plain(f"{counted(sum(counts.values()), 'nugget')} in {counted(len(found), 'text')}{by_type and ': '}{by_type}")
-    )
+    all_ = f"{counted(counts.total(), 'nugget')} in {counted(len(found), 'text')}"
+    say(out, f"{all_}: {by_type}" if by_type else all_)
     out.print(plain(model, "dim"))
 
 
@@ -220,16 +219,15 @@ def _marked(text: str, spans: Spans) -> Text:
 
 def draw_corrections(out: Console, result: Corrections) -> None:
     """Counts by condition, then the mean difference in a snippet."""
-    columns = [("condition", "left"), ("snippets", "right"), ("corrected nuggets", "right")]
-    columns += [("automatic nuggets", "right"), ("too few", "right")]
-    rows: list[list[str | Text]] = []
+    columns = left("condition") + right("snippets", "corrected nuggets", "automatic nuggets", "too few")
+    sheet = table("", columns)
     for counts in result.counts:
         name = "overall" if counts.condition is None else ", ".join(value or "(none)" for value in counts.condition)
-        row: list[str | Text] = [plain(name, "bold" if counts.condition is None else "")]
-        row += [f"{counts.snippets:,}", f"{counts.corrected:,}", f"{counts.automatic:,}"]
         few = UNDEFINED if counts.difference is None else percent(abs(counts.difference))
-        rows.append([*row, f"−{few}" if counts.difference is not None and counts.difference < 0 else few])
-    out.print(table("", columns, rows))
+        few = f"−{few}" if counts.difference is not None and counts.difference < 0 else few
+        numbers = f"{counts.snippets:,}", f"{counts.corrected:,}", f"{counts.automatic:,}", few
+        sheet.add_row(plain(name, "bold" if counts.condition is None else ""), *numbers)
+    out.print(sheet)
     out.print()
     mean = result.mean
     if mean.p is None or mean.low is None or mean.high is None:
@@ -237,43 +235,39 @@ def draw_corrections(out: Console, result: Corrections) -> None:
     else:
         p = f"{mean.p:.1g}" if mean.p < 0.0001 else p_value(mean.p)
         interval = f", 95 % interval {signed(mean.low)} to {signed(mean.high)}, p {p}"
-    out.print(plain(f"Corrected minus automatic nuggets, in a snippet: {signed(mean.mean)}{interval}"))
+    say(out, f"Corrected minus automatic nuggets, in a snippet: {signed(mean.mean)}{interval}")
     paragraph(out, _types(result))
     out.print(
         "near: also those with other boundaries, which share half of the letters and digits of the longer of the two"
     )
     if result.without_template:
         without = counted(result.without_template, "snippet")
-        out.print(plain(f"{without} without a template: nuggets of all types count in these."))
+        say(out, f"{without} without a template: nuggets of all types count in these.")
     out.print(plain(result.model, "dim"))
 
 
 def _types(result: Corrections) -> Sheet:
-    columns = [("type", "wrap"), ("corrected", "right"), ("automatic", "right")]
-    columns += [(name, "right") for name in ("precision", "recall", "F1")]
-    columns += [(f"near {name}", "right") for name in ("precision", "recall", "F1")]
-    rows: list[list[str | Text]] = []
+    values = ("precision", "recall", "F1")
+    columns = wrap("type") + right("corrected", "automatic", *values, *(f"near {name}" for name in values))
+    sheet = table("", columns)
     for one in result.types:
         cells = [measure(near) for near in (False, True) for measure in (one.precision, one.recall, one.f1)]
         name = plain(one.type or "all", "" if one.type else "bold")
-        rows.append([name, f"{one.corrected:,}", f"{one.automatic:,}", *(number(cell, 2) for cell in cells)])
-    return table("", columns, rows)
+        sheet.add_row(name, f"{one.corrected:,}", f"{one.automatic:,}", *(number(cell, 2) for cell in cells))
+    return sheet
 
 
 def draw_candidates(out: Console, found: Sequence[Candidate], model: str | None, file: str) -> None:
     """The first candidates of each question. The file has all of them."""
     for qid in dict.fromkeys(candidate.qid for candidate in found):
         own = [candidate for candidate in found if candidate.qid == qid]
-        columns = [("", "left"), ("answers", "right"), ("proposed nugget", "wrap")]
-        rows: list[list[str | Text]] = [
-            [candidate.type or "", str(candidate.answers), plain(candidate.text)] for candidate in own[:BEGINNING]
-        ]
+        rows = ((one.type or "", str(one.answers), one.text) for one in own[:BEGINNING])
+        columns = left("") + right("answers") + wrap("proposed nugget")
         out.print(table(f"{qid}: {counted(len(own), 'candidate')}", columns, rows))
         if len(own) > BEGINNING:
-            out.print(plain(f"... and {len(own) - BEGINNING:,} more"))
+            say(out, f"... and {len(own) - BEGINNING:,} more")
         out.print()
-    for line in _next(model, file):
-        out.print(plain(line))
+    say(out, *_next(model, file))
 
 
 def _next(model: str | None, file: str) -> Iterable[str]:

@@ -7,15 +7,13 @@ from typing import Annotated, Any
 
 from msgspec import field
 from rich.console import Console
-from rich.text import Text
 
 from nuggeteer.fields import Count, Number, Part, about, copied
 from nuggeteer.gale.automatic import Answer, AutomaticScores, Means
 from nuggeteer.reports.automatic_nuggets import FoundNugget, Parser, nuggets_of
 from nuggeteer.reports.formatting import UNDEFINED, between, counted, lacks_interval, no_interval, number
-from nuggeteer.reports.terminal import Sheet, paragraph, plain, table
+from nuggeteer.reports.terminal import Sheet, fixed, left, paragraph, plain, right, say, table
 from nuggeteer.statistics.intervals import Estimate
-from nuggeteer.text import escaped
 
 
 class AnswerOutput(Part):
@@ -121,16 +119,15 @@ def _means(means: Means) -> list[MeansOutput]:
 
 def draw(out: Console, result: AutomaticScores) -> None:
     """Each query and distiller, then each distiller's means."""
-    columns = [("query", "left"), ("distiller", "left"), ("right", "right"), ("irrelevant", "right")]
-    columns += [("redundant", "right"), ("precision", "right"), ("nugs", "right"), ("recall", "right")]
-    rows: list[list[str | Text]] = []
+    columns = left("query", "distiller") + right("right", "irrelevant", "redundant", "precision", "nugs", "recall")
+    sheet = table("", columns)
     last = None
     for answer in result.answers:
-        row: list[str | Text] = [plain(answer.qid if answer.qid != last else "", "bold"), plain(answer.distiller)]
-        row += [str(answer.nuggets[verdict]) for verdict in ("relevant", "irrelevant", "redundant")]
-        rows.append([*row, number(answer.precision), f"{answer.nugs}/{answer.total_nugs}", number(answer.recall)])
+        row = [str(answer.nuggets[verdict]) for verdict in ("relevant", "irrelevant", "redundant")]
+        row += [number(answer.precision), f"{answer.nugs}/{answer.total_nugs}", number(answer.recall)]
+        sheet.add_row(plain(answer.qid if answer.qid != last else "", "bold"), answer.distiller, *row)
         last = answer.qid
-    out.print(table("", columns, rows))
+    out.print(sheet)
     paragraph(out, _means_table(f"Means over {counted(len(result.templates), 'query', 'queries')}", result.means))
     out.print()
     for cell in result.cells:
@@ -141,22 +138,21 @@ def draw(out: Console, result: AutomaticScores) -> None:
     every = [result.means, *(cell.means for cell in result.cells)]
     means = [mean for group in every for of_distiller in group.values() for mean in of_distiller.values()]
     templates = ", ".join(dict.fromkeys(template.name for template in result.templates.values()))
-    for line in (
+    say(
+        out,
         f"Templates: {templates}. right: nuggets in the selected text of relevant snippets. precision: the share of "
         "nuggets that is right. nugs: right nuggets that say the same count once. recall: the share of the nugs that "
         "any distiller found.",
         "The intervals cover the choice of queries.",
         *([no_interval("queries")] if any(map(lacks_interval, means)) else []),
-    ):
-        out.print(plain(line))
+    )
     out.print(plain(result.model, "dim"))
 
 
 def _means_table(title: str, means: Means) -> Sheet:
-    columns = [("distiller", "left"), ("precision", "right"), ("95 % interval", "fixed"), ("recall", "right")]
-    columns += [("95 % interval", "fixed")]
-    rows: list[list[str | Text]] = [
-        [plain(name, "bold"), *(cell for mean in own.values() for cell in (number(mean.value), between(mean)))]
-        for name, own in means.items()
-    ]
-    return table(escaped(title), columns, rows)
+    columns = left("distiller") + right("precision") + fixed("95 % interval") + right("recall") + fixed("95 % interval")
+    sheet = table(title, columns)
+    for name, own in means.items():
+        cells = (cell for mean in own.values() for cell in (number(mean.value), between(mean)))
+        sheet.add_row(plain(name, "bold"), *cells)
+    return sheet

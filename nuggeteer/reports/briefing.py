@@ -10,7 +10,7 @@ from nuggeteer.fields import Count, Number, Of, Part, Share, about, copied
 from nuggeteer.history.briefing import Briefing
 from nuggeteer.reports import changes, history, scores
 from nuggeteer.reports.changes import GateResult, SightedNugget
-from nuggeteer.reports.model import NuggetId, ReportedRun, file_name
+from nuggeteer.reports.model import NuggetId, ReportedRun
 from nuggeteer.thresholds.selection import Thresholds
 from nuggeteer.trust.reliability import Reliability
 
@@ -79,7 +79,7 @@ def as_json(found: Briefing) -> dict[str, Any]:
     ]
     suggested = [(one.suggestion, nuggets[one.suggestion.nugget], one.passage) for one in found.suggested]
     return BriefingOutput(
-        collection=file_name(found.collection),
+        collection=found.collection,
         new=ReportedRun.of(found.new),
         old=ReportedRun.of(found.old) if found.old else None,
         decision=found.decision,

@@ -65,13 +65,7 @@ def group_name(group: str | None) -> str:
 
 
 def build_name(build: Build) -> str:
-    scoring = build.scoring
-    return f"{scoring.run} ({scoring.label})" if scoring.label else f"{scoring.run} of {minute(build)}"
-
-
-def minute(build: Build) -> str:
-    """To the minute, in UTC."""
-    return build.scoring.time[:16].replace("T", " ")
+    return build.title if build.scoring.label else f"{build.scoring.run} of {build.minute}"
 
 
 def short_label(label: str) -> str:

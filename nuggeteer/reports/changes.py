@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from msgspec import UNSET, UnsetType, structs
+from msgspec import UNSET, UnsetType
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -43,10 +43,9 @@ from nuggeteer.reports.model import (
     NuggetId,
     Signature,
     Source,
-    file_name,
 )
 from nuggeteer.reports.passages import beginning, excerpt, surroundings
-from nuggeteer.reports.terminal import paragraph, paragraphs, plain, table
+from nuggeteer.reports.terminal import fixed, left, paragraph, paragraphs, plain, right, say, say_whole, table
 
 STYLE = {"PASS": "bold green", "FAIL": "bold red", "UNDECIDED": "bold yellow"}
 SHOWN = 5  # of each kind, unless all are asked for
@@ -57,9 +56,13 @@ class MeasureDelta(Interval, kw_only=True):
     """The change of a score: new − old."""
 
     old: Annotated[
-        Number, about("The score of OLD, moved as far as it is in doubt by what the words of both say of the change.")
+        Number,
+        about(
+            "The score of OLD, adjusted by what the words of both runs say about the change; what is certain does not "
+            "move."
+        ),
     ]
-    new: Annotated[Number, about("That of NEW, moved likewise, so that their difference is `value`.")]
+    new: Annotated[Number, about("That of NEW, adjusted in the same way, so that their difference is `value`.")]
     p: Annotated[Number, about("Two-sided; below 5 % where the interval does not contain 0.")]
     p_randomisation: Annotated[Number, about("Of a test that flips the signs of questions.")]
     p_bootstrap: Annotated[Number, about("Of a test that resamples questions.")]
@@ -87,7 +90,10 @@ class ChangedNugget(NuggetId, kw_only=True):
     """A nugget that one run has and the other lacks."""
 
     kind: (
-        Annotated[Literal["gained", "lost", "kept"], about("Of doubtful ones: what the decisions make of it.")]
+        Annotated[
+            Literal["gained", "lost", "kept"],
+            about("For doubtful changes: gained or lost, going by the decisions alone."),
+        ]
         | UnsetType
     ) = UNSET
     importance: Importance
@@ -170,15 +176,15 @@ class DiffOutput(Part, kw_only=True):
     lost: Sequence[ChangedNugget]
     doubtful: Annotated[
         Sequence[ChangedNugget],
-        about("Nuggets that are decided otherwise in the two runs, although a change is less probable than not."),
+        about("Nuggets decided differently in the two runs, although a real change is less likely than not."),
     ]
     kept: Sequence[ChangedNugget]
     expected: ExpectedChanges
     answers: ChangedAnswers
     per_question: Sequence[QuestionChange]
-    decision: Annotated[Decision | None, about("Of all gates together; null where none was asked for.")]
+    decision: Annotated[Decision | None, about("The decision of all gates together; null if no gate was set.")]
     basis: BasisOrNone
-    passed: Annotated[bool | None, about("false if the decision is FAIL; null where no gate was asked for.")]
+    passed: Annotated[bool | None, about("false if the decision is FAIL; null if no gate was set.")]
     gates: Sequence[GateResult]
     causes: Annotated[Causes, about("Only if OLD was recorded with other judges.")] | UnsetType = UNSET
 
@@ -196,8 +202,8 @@ def as_json(result: Diff, ruling: Ruling | None = None, causes: Causes | None = 
         signature=result.signature,
         notes=result.notes,
         as_truth=result.as_truth,
-        old=file_name(result.old_run.name),
-        new=file_name(result.new_run.name),
+        old=result.old_run.name,
+        new=result.new_run.name,
         delta=deltas,
         gained=[_change_of(change) for change in result.gained],
         lost=[_change_of(change) for change in result.lost],
@@ -213,7 +219,7 @@ def as_json(result: Diff, ruling: Ruling | None = None, causes: Causes | None = 
         basis=ruling.basis if ruling else None,
         passed=ruling.decision != "FAIL" if ruling else None,
         gates=[GateResult.of(gate) for gate in ruling.gates] if ruling else [],
-        causes=structs.replace(causes, run=file_name(causes.run)) if causes else UNSET,
+        causes=causes or UNSET,
     ).as_data()
 
 
@@ -289,14 +295,13 @@ def draw(
 ) -> None:
     """What changed in the scores, the nuggets and the texts; with `explain`, also why nuggets were guessed."""
     most = None if everything else SHOWN
-    out.print(Text.assemble(plain(result.old_run.name, "bold"), " → ", plain(result.new_run.name, "bold")))
+    out.print(_runs(result))
     out.print()
     _scores(out, result)
     if causes:
-        paragraph(out, plain(causes_in_words(causes)))
+        paragraph(out, causes_in_words(causes))
     out.print()
-    for line in nuggets_in_words(result):
-        out.print(plain(line))
+    say(out, *nuggets_in_words(result))
     for title, found in by_news(result):
         _changes(out, title, result, found, most, explain)
     if everything:
@@ -307,26 +312,18 @@ def draw(
     paragraphs(out, (*result.notes, *_remarks(result)))
     if ruling:
         first, *rest = in_lines(ruling)
-        paragraph(out, plain(first, STYLE[ruling.decision]), soft_wrap=True)
-        for line in rest:
-            out.print(plain(line), soft_wrap=True)
+        out.print()
+        out.print(plain(first, STYLE[ruling.decision]), soft_wrap=True)
+        say_whole(out, *rest)
 
 
 def draw_briefly(out: Console, result: Diff) -> None:
     """The headline, and the two changes of each kind that matter most."""
     delta = result.headline
-    out.print(
-        Text.assemble(
-            plain(result.old_run.name, "bold"),
-            " → ",
-            plain(result.new_run.name, "bold"),
-            f": {delta.measure.title} {difference(delta)}, ",
-            f"95 % interval {difference_span(delta)}, p {p_value(delta.p)}",
-        )
-    )
+    moved = f": {delta.measure.title} {difference(delta)}, 95 % interval {difference_span(delta)}"
+    out.print(Text.assemble(_runs(result), moved, f", p {p_value(delta.p)}"))
     out.print()
-    for line in nuggets_in_words(result):
-        out.print(plain(line))
+    say(out, *nuggets_in_words(result))
     for title, found in by_news(result):
         if found:
             paragraph(out, Text(f"{title}: those that matter most", "bold"))
@@ -334,17 +331,18 @@ def draw_briefly(out: Console, result: Diff) -> None:
             out.print(_change(out, result, change))
 
 
+def _runs(result: Diff) -> Text:
+    return Text.assemble(plain(result.old_run.name, "bold"), " → ", plain(result.new_run.name, "bold"))
+
+
 def _scores(out: Console, result: Diff) -> None:
-    columns = [("", "left"), ("old", "right"), ("new", "right"), ("change", "right")]
-    columns += [("95 % interval", "fixed"), ("guesses", "right"), ("p", "right")]
-    rows: list[list[str | Text]] = []
+    columns = left("") + right("old", "new", "change") + fixed("95 % interval") + right("guesses", "p")
+    sheet = table("", columns)
     for delta in result.deltas.values():
-        interval = delta.interval
-        style = "bold" if delta is result.headline else ""
         row = [delta.measure.title, number(delta.old), number(delta.new), difference(delta)]
-        row += [difference_span(delta), judging_share(interval), p_value(delta.p)]
-        rows.append([Text(cell, style) for cell in row])
-    out.print(table("", columns, rows))
+        row += [difference_span(delta), judging_share(delta.interval), p_value(delta.p)]
+        sheet.add_row(*(Text(cell, "bold" if delta is result.headline else "") for cell in row))
+    out.print(sheet)
 
 
 def _changes(
@@ -422,17 +420,16 @@ def _questions(out: Console, result: Diff, most: int | None) -> None:
     order = delta.most_changed
     if not len(order):
         return
-    columns = [("qid", "left"), ("old", "right"), ("new", "right"), ("change", "right")]
-    columns += [("gained", "right"), ("lost", "right"), ("length", "right"), ("", "fixed")]
+    columns = left("qid") + right("old", "new", "change", "gained", "lost", "length") + fixed("")
+    sheet = table(f"{delta.measure.title} of the questions that changed most", columns)
     gained, lost = ([change.question.qid for change in found] for found in (result.gained, result.lost))
-    rows: list[list[str | Text]] = []
     for i in order[:most].tolist():
         qid = result.key.questions[i].qid
         old, new = (round(float(each[i]), 3) for each in (delta.old_by_question, delta.new_by_question))
-        row: list[str | Text] = [plain(qid), number(old), number(new), signed(round(new - old, 3))]
-        row += [str(gained.count(qid) or ""), str(lost.count(qid) or "")]
-        rows.append([*row, f"{result.old.length[i]:,}", f"→ {result.new.length[i]:,}"])
-    paragraph(out, table(f"{delta.measure.title} of the questions that changed most", columns, rows))
+        lengths = f"{result.old.length[i]:,}", f"→ {result.new.length[i]:,}"
+        counts = str(gained.count(qid) or ""), str(lost.count(qid) or "")
+        sheet.add_row(qid, number(old), number(new), signed(round(new - old, 3)), *counts, *lengths)
+    paragraph(out, sheet)
     if most is not None and len(order) > most:
         out.print(Text(f"... and {len(order) - most} more; --all shows them", "dim"))
 

@@ -28,7 +28,7 @@ from nuggeteer.reports.formatting import (
     signed_span,
 )
 from nuggeteer.reports.model import BY_MEASURE, AsTruth, Interval, Notes, Pairs, Signature
-from nuggeteer.reports.terminal import paragraph, paragraphs, plain, table
+from nuggeteer.reports.terminal import fixed, left, paragraph, paragraphs, plain, right, table
 from nuggeteer.scoring.scores import RunScore
 from nuggeteer.statistics.variance import Factor
 
@@ -45,7 +45,10 @@ class ComparedRun(Part):
     measures: Annotated[Mapping[str, Interval], BY_MEASURE]
     pooled: Annotated[
         Number,
-        about("The score by the measure that ranks the runs, with all questions as one; null if it is no F."),
+        about(
+            "The score by the measure that ranks the runs, with all questions taken as one; null if the measure is not "
+            "an F."
+        ),
     ]
     official: Annotated[Mapping[str, float], about("What the manifest says.")]
     pairs: Pairs
@@ -173,21 +176,15 @@ def _lettered(standing: Standing, wide: bool) -> bool:
 def _ranking(out: Console, result: Comparison, wide: bool) -> None:
     first, *others = result.standings
     lettered = _lettered(first, wide)
-    official = any(first.measure.name in run.run.info.official for run in result.scores.runs)
-    columns = [("", "right"), ("run", "left"), (first.measure.title, "right"), ("95 % interval", "fixed")]
-    columns += [("ranks", "right"), ("groups" if lettered else "alike", "fixed" if lettered else "right")]
-    columns += [(standing.measure.title, "right") for standing in others]
-    if wide:
-        columns += [("judging", "right")]
-        columns += [("official", "right")] if official else []
-    columns += [("known", "right")]
-    rows: list[list[str | Text]] = []
+    official = wide and any(first.measure.name in run.run.info.official for run in result.scores.runs)
+    columns = right("") + left("run") + right(first.measure.title) + fixed("95 % interval") + right("ranks")
+    columns += fixed("groups") if lettered else right("alike")
+    columns += right(*(standing.measure.title for standing in others))
+    sheet = table("", columns + right(*["judging"] * wide, *["official"] * official, "known"))
     for rank, i in enumerate(first.order.tolist(), 1):
         run = result.scores.runs[i]
-        headline = run.measures[first.measure.name]
-        known = run.outcome.pairs_known
-        row: list[str | Text] = [str(rank), plain(run.name, "bold"), Text(number(headline.value), "bold")]
-        row += [between(headline), _ranks(first.ranks[i]) if first.ranks is not None else UNDEFINED]
+        headline, known = run.measures[first.measure.name], run.outcome.pairs_known
+        row = [between(headline), _ranks(first.ranks[i]) if first.ranks is not None else UNDEFINED]
         if not first.tukey.tested:
             row.append(UNDEFINED)
         elif lettered:
@@ -195,12 +192,11 @@ def _ranking(out: Console, result: Comparison, wide: bool) -> None:
         else:
             row.append(_ranks(first.alike(i)))
         row += [number(run.measures[standing.measure.name].value) for standing in others]
-        if wide:
-            row.append(judging_share(headline))
-            row += [number(run.run.info.official.get(first.measure.name))] if official else []
+        row += [judging_share(headline)] * wide
+        row += [number(run.run.info.official.get(first.measure.name))] * official
         row.append(percent(known, known + run.outcome.pairs_guessed))
-        rows.append(row)
-    out.print(table("", columns, rows))
+        sheet.add_row(str(rank), plain(run.name, "bold"), Text(number(headline.value), "bold"), *row)
+    out.print(sheet)
 
 
 def _ranks(ends: Iterable[int]) -> str:
@@ -209,16 +205,14 @@ def _ranks(ends: Iterable[int]) -> str:
 
 
 def _tests(out: Console, result: Comparison) -> None:
-    columns = [("", "left"), ("questions", "right"), ("F runs", "right"), ("p", "right")]
-    columns += [("F questions", "right"), ("p", "right"), ("pairs apart", "right")]
-    rows: list[list[str | Text]] = []
+    pairs = counted(result.standings[0].tukey.pairs, "pair")
+    title = f"Analysis of variance, and {how_tested(result.standings[0])} of {pairs}"
+    sheet = table(title, left("") + right("questions", "F runs", "p", "F questions", "p", "pairs apart"))
     for standing in result.standings:
         runs, questions, tukey = standing.variance.runs, standing.variance.questions, standing.tukey
-        row: list[str | Text] = [standing.measure.title, str(standing.questions), *_f(runs), *_f(questions)]
-        rows.append([*row, f"{tukey.significant:,}" if tukey.tested else UNDEFINED])
-    pairs = result.standings[0].tukey.pairs
-    title = f"Analysis of variance, and {how_tested(result.standings[0])} of {counted(pairs, 'pair')}"
-    paragraph(out, table(title, columns, rows))
+        apart = f"{tukey.significant:,}" if tukey.tested else UNDEFINED
+        sheet.add_row(standing.measure.title, str(standing.questions), *_f(runs), *_f(questions), apart)
+    paragraph(out, sheet)
 
 
 def _f(factor: Factor) -> tuple[str, str]:
@@ -230,17 +224,16 @@ def _f(factor: Factor) -> tuple[str, str]:
 
 def _pairs(out: Console, result: Comparison) -> None:
     standing = result.standings[0]
-    columns = [("higher", "left"), ("lower", "left"), ("difference", "right")]
-    columns += [("95 % interval", "fixed"), ("p", "right"), ("draws", "right")]
-    rows = []
+    columns = left("higher", "lower") + right("difference") + fixed("95 % interval") + right("p", "draws")
+    sheet = table(f"{standing.measure.title}, pair by pair", columns)
     names = [run.name for run in result.scores.runs]
     for pair in standing.pairs:
         style = "bold" if pair.significant else ""
         above = UNDEFINED if pair.above is None else percent(pair.above)
         cells = [names[pair.higher], names[pair.lower], difference_of(pair.difference).removeprefix("+")]
         cells += [signed_span(pair.low, pair.high), p_value(pair.p), above]
-        rows.append([plain(cell, style) for cell in cells])
-    paragraph(out, table(f"{standing.measure.title}, pair by pair", columns, rows))
+        sheet.add_row(*(plain(cell, style) for cell in cells))
+    paragraph(out, sheet)
 
 
 def how_tested(standing: Standing) -> str:

@@ -7,14 +7,15 @@ from typing import Annotated
 
 from msgspec import field
 from rich.console import Console
-from rich.text import Text
 
 from nuggeteer.comparing.comparison import Comparison
 from nuggeteer.comparing.correlations import Correlation, Official, Zeros
 from nuggeteer.fields import Count, Ends, Number, Part, about, copied
 from nuggeteer.reports.formatting import UNDEFINED, number, percent
-from nuggeteer.reports.terminal import paragraph, plain, table
+from nuggeteer.reports.terminal import fixed, left, paragraph, plain, right, table
 from nuggeteer.statistics.correlation import CLOSE, ScoreAgreement, Span, Swaps
+
+SWAPS = ("pairs that swap", f"closer than {CLOSE}")  # heads of `_swapped`
 
 
 class Agreement(Part):
@@ -61,9 +62,11 @@ class PooledAgreement(Agreement):
 class OfficialAgreement(PooledAgreement, kw_only=True):
     """How our scores agree with official ones."""
 
-    against: Annotated[str, about("Our measure that these scores are held against; rmse is null if it is another one.")]
+    against: Annotated[
+        str, about("Our measure that these scores are compared with; rmse is null if it is a different measure.")
+    ]
     swaps: Swaps
-    pooled: Annotated[PooledAgreement | None, about("The same for our scores with all questions as one.")]
+    pooled: Annotated[PooledAgreement | None, about("The same for our scores with all questions taken as one.")]
 
 
 def correlation_of(correlation: Correlation) -> MeasureCorrelation:
@@ -92,60 +95,55 @@ def draw(out: Console, result: Comparison, pooled: bool) -> None:
 
 
 def _correlations(out: Console, result: Comparison) -> None:
-    columns = [("", "left"), ("over", "left"), ("r", "right"), ("95 % interval", "fixed")]
-    columns += [("τ_b", "right"), ("95 % interval", "fixed")]
-    rows: list[list[str | Text]] = []
+    columns = left("", "over") + right("r") + fixed("95 % interval") + right("τ_b") + fixed("95 % interval")
+    sheet = table("How the measures correlate (Pearson's r, Kendall's τ)", columns)
     for one in result.correlations:
-        a, b = one.measures
-        answers, runs = one.answers, one.runs
-        rows.append([f"{a.title}, {b.title}", "answers", number(answers.pearson), _shown(one.by_question)])
-        rows[-1] += [number(answers.kendall_tau), UNDEFINED]
-        rows.append(["", "runs", number(runs.pearson), _shown(runs.pearson_interval)])
-        rows[-1] += [number(runs.kendall_tau), _shown(runs.tau_interval)]
-    paragraph(out, table("How the measures correlate (Pearson's r, Kendall's τ)", columns, rows))
+        (a, b), answers, runs = one.measures, one.answers, one.runs
+        r, tau = number(answers.pearson), number(answers.kendall_tau)
+        sheet.add_row(f"{a.title}, {b.title}", "answers", r, _shown(one.by_question), tau, UNDEFINED)
+        r, tau = number(runs.pearson), number(runs.kendall_tau)
+        sheet.add_row("", "runs", r, _shown(runs.pearson_interval), tau, _shown(runs.tau_interval))
+    paragraph(out, sheet)
 
 
 def _zeros(out: Console, result: Comparison) -> None:
-    columns = [("", "left"), ("answers", "right"), ("0 by the first", "right"), ("and not by the second", "right")]
-    columns += [("pairs that swap", "right"), (f"closer than {CLOSE}", "right")]
-    rows: list[list[str | Text]] = []
+    columns = left("") + right("answers", "0 by the first", "and not by the second", *SWAPS)
+    sheet = table("Answers that score 0, and runs that the measures rank differently", columns)
     for one in result.correlations:
-        a, b = one.measures
-        row: list[str | Text] = [f"{a.title}, {b.title}", f"{one.zeros.answers:,}", percent(one.zeros.first)]
-        rows.append([*row, percent(one.zeros.rescued), *_swapped(one.swaps)])
-    paragraph(out, table("Answers that score 0, and runs that the measures rank differently", columns, rows))
+        (a, b), zeros = one.measures, one.zeros
+        shares = percent(zeros.first), percent(zeros.rescued)
+        sheet.add_row(f"{a.title}, {b.title}", f"{zeros.answers:,}", *shares, *_swapped(one.swaps))
+    paragraph(out, sheet)
 
 
 def _pooled(out: Console, result: Comparison) -> None:
     assert result.pooled is not None
     first = result.standings[0]
-    columns = [("run", "left"), ("mean of questions", "right"), ("all questions as one", "right")]
-    rows: list[list[str | Text]] = []
+    columns = left("run") + right("mean of questions", "all questions as one")
+    sheet = table(f"{first.measure.title}, averaged over questions and over nuggets", columns)
     for i in first.order.tolist():
         run = result.scores.runs[i]
         value = number(run.measures[first.measure.name].value)
-        rows.append([plain(run.name, "bold"), value, number(result.pooled[i])])
-    paragraph(out, table(f"{first.measure.title}, averaged over questions and over nuggets", columns, rows))
+        sheet.add_row(plain(run.name, "bold"), value, number(result.pooled[i]))
+    paragraph(out, sheet)
 
 
 def _official(out: Console, result: Comparison) -> None:
-    columns = [("", "left"), ("runs", "right"), ("τ_b", "right"), ("R²", "right"), ("RMSE", "right")]
-    columns += [("pairs that swap", "right"), (f"closer than {CLOSE}", "right")]
-    rows: list[list[str | Text]] = []
+    sheet = table("Against the official scores", left("") + right("runs", "τ_b", "R²", "RMSE", *SWAPS))
     for one in result.official:
         name = one.measure.title if one.same else f"{one.name}, and our {one.measure.title}"
-        rows.append([plain(name), *_cells(one.agreement), *_swapped(one.swaps)])
+        sheet.add_row(name, *_cells(one.agreement), *_swapped(one.swaps))
         if one.pooled:
-            rows.append(["  with all questions as one", *_cells(one.pooled), "", ""])
-    paragraph(out, table("Against the official scores", columns, rows))
+            sheet.add_row("  with all questions as one", *_cells(one.pooled))
+    paragraph(out, sheet)
 
 
-def _cells(agreement: ScoreAgreement) -> list[str | Text]:
+def _cells(agreement: ScoreAgreement) -> list[str]:
     numbers = (agreement.kendall_tau, agreement.r_squared, agreement.rmse)
     return [str(agreement.n), *map(number, numbers)]
 
 
-def _swapped(swaps: Swaps) -> list[str | Text]:
+def _swapped(swaps: Swaps) -> list[str]:
     return [f"{swaps.swapped:,} of {swaps.pairs:,}", f"{swaps.close_swapped:,}"]
 
 

@@ -13,7 +13,7 @@ from nuggeteer.comparing.comparison import Comparison, Slice, Slices
 from nuggeteer.fields import Count, Number, Part, about, copied
 from nuggeteer.reports.formatting import number, p_value, signed
 from nuggeteer.reports.model import BY_MEASURE
-from nuggeteer.reports.terminal import paragraph, plain, table
+from nuggeteer.reports.terminal import left, paragraph, plain, right, table
 from nuggeteer.statistics.significance import LEVEL
 from nuggeteer.text import escaped
 
@@ -70,52 +70,46 @@ def draw(out: Console, result: Comparison, slices: Slices) -> None:
 def _draw_by_slice(out: Console, result: Comparison, slices: Slices) -> None:
     tags = slices.by == "tag"
     title = slices.measured if tags else result.standings[0].measure.title
-    columns = [(slices.by, "left"), *([("nuggets", "right")] if tags else []), ("questions", "right"), ("run", "left")]
-    columns += [(title, "right"), ("difference", "right"), ("p", "right"), ("corrected p", "right")]
+    columns = left(slices.by) + right(*["nuggets"] * tags, "questions") + left("run")
+    columns += right(title, "difference", "p", "corrected p")
     names = [run.name for run in result.scores.runs]
-    rows = table(f"By {slices.by}, against {slices.against}", columns, [])
+    sheet = table(f"By {slices.by}, against {slices.against}", columns)
     for part in slices.slices:
         values = next(iter(part.scores.values()))
         for i, name in enumerate(names):
-            counts = [str(part.nuggets), str(part.questions)] if tags else [str(part.questions)]
-            head = [plain("(none)" if part.value is None else part.value, "bold"), *map(Text, counts)]
+            head = [plain("(none)" if part.value is None else part.value, "bold")]
+            head += map(Text, [*[str(part.nuggets)] * tags, str(part.questions)])
             cells = [Text(number(float(values[i])))]
             if i:
+                head = [Text("")] * len(head)
                 style = "bold" if part.p_holm[i] < LEVEL else ""
                 cells += [Text(signed(float(part.difference[i])), style), Text(p_value(float(part.p[i])))]
                 cells += [Text(p_value(float(part.p_holm[i])), style)]
-            rows.add_row(
-                *(head if i == 0 else [Text("")] * len(head)), plain(name), *cells, end_section=i == len(names) - 1
-            )
-    paragraph(out, rows)
+            sheet.add_row(*head, name, *cells, end_section=i == len(names) - 1)
+    paragraph(out, sheet)
 
 
 def _draw_across(out: Console, result: Comparison, slices: Slices) -> None:
     """A column for each slice, with as many columns side by side as fit."""
     names = [escaped(run.name) for run in result.scores.runs]
-    left = min(max(map(len, names)), out.width // 3)
+    first = min(max(map(len, names)), out.width // 3)
     rest = list(slices.slices)
     while rest:
         heads: list[str] = []
         for part in rest:
             heads.append("(none)" if part.value is None else escaped(part.value))
-            if left + sum(3 + max(8, *map(len, head.split(" "))) for head in heads) > out.width and len(heads) > 1:
+            if first + sum(3 + max(8, *map(len, head.split(" "))) for head in heads) > out.width and len(heads) > 1:
                 heads.pop()
                 break
         block, rest = rest[: len(heads)], rest[len(heads) :]
-        counts = [Text(str(part.nuggets if slices.by == "tag" else part.questions), "dim") for part in block]
-        rows: list[list[str | Text]] = [[Text("nuggets" if slices.by == "tag" else "questions", "dim"), *counts]]
-        for i in result.standings[0].order:
-            rows.append([Text(names[i], "bold" if i == 0 else ""), *(_marked(part, int(i)) for part in block)])
         title = slices.measured if slices.by == "tag" else result.standings[0].measure.title
-        paragraph(
-            out,
-            table(
-                f"{title} by {slices.by}, against {slices.against}",
-                [("run", "left"), *((head, "right") for head in heads)],
-                rows,
-            ),
-        )
+        sheet = table(f"{title} by {slices.by}, against {slices.against}", left("run") + right(*heads))
+        counts = (str(part.nuggets if slices.by == "tag" else part.questions) for part in block)
+        what = "nuggets" if slices.by == "tag" else "questions"
+        sheet.add_row(*(Text(cell, "dim") for cell in (what, *counts)))
+        for i in result.standings[0].order.tolist():
+            sheet.add_row(Text(names[i], "bold" if i == 0 else ""), *(_marked(part, i) for part in block))
+        paragraph(out, sheet)
 
 
 def _marked(part: Slice, run: int) -> Text:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from msgspec import structs
 from rich.console import Console
-from rich.text import Text
 
 from nuggeteer.fields import Count, Number, Part, about, copied
 from nuggeteer.reports.formatting import number, percent, span
-from nuggeteer.reports.model import AsTruth, file_name
-from nuggeteer.reports.terminal import paragraph, plain, table
+from nuggeteer.reports.model import AsTruth
+from nuggeteer.reports.terminal import fixed, left, paragraph, right, say, table
 from nuggeteer.trust.crossval import Crossval, LeftOutRun
 from nuggeteer.trust.reliability import GuessQuality
 
@@ -49,19 +47,16 @@ def as_json(result: Crossval) -> dict[str, Any]:
         result,
         measure=str(result.measure) if result.measure else None,
         runs=copied(RunsQuality, result.runs, coverage95=result.coverage95),
-        scores=[structs.replace(run, run=file_name(run.run)) for run in result.scores],
     ).as_data()
 
 
 def draw(out: Console, result: Crossval) -> None:
     how = f"Matcher: {result.matcher}. Threshold model: {result.model}."
-    out.print(plain(f"{result.groups} groups of runs, each left out in turn. {how}"))
+    say(out, f"{result.groups} groups of runs, each left out in turn. {how}")
     if result.as_truth:
-        out.print(plain(f"Verdicts of machines count as a human's: {', '.join(result.as_truth)}."))
+        say(out, f"Verdicts of machines count as a human's: {', '.join(result.as_truth)}.")
     out.print()
-    columns = [("guesses of", "left"), ("number", "right"), ("yes", "right"), ("precision", "right")]
-    columns += [("recall", "right"), ("F1", "right"), ("κ", "right"), ("AP", "right")]
-    columns += [("Brier", "right"), ("ECE", "right")]
+    columns = left("guesses of") + right("number", "yes", "precision", "recall", "F1", "κ", "AP", "Brier", "ECE")
     rows = [_row("pairs", result.pairs), _row("those guessed", result.guessed), _row("answers", result.answers)]
     if result.guessed.n == result.pairs.n:
         del rows[1]
@@ -76,12 +71,10 @@ def draw(out: Console, result: Crossval) -> None:
     out.print()
     runs = result.runs
     compared = result.measure.title if result.measure else "recall"
-    columns = [("run", "left"), (f"true {compared}", "right"), ("guessed", "right"), ("judging interval", "fixed")]
-    scores: list[list[str | Text]] = [
-        [plain(run.run), number(run.true), number(run.value), span(*(run.judging or (None, None)))]
-        for run in sorted(result.scores, key=lambda run: -run.true)
-    ]
-    out.print(table("", columns, scores))
+    sheet = table("", left("run") + right(f"true {compared}", "guessed") + fixed("judging interval"))
+    for run in sorted(result.scores, key=lambda run: -run.true):
+        sheet.add_row(run.run, number(run.true), number(run.value), span(*(run.judging or (None, None))))
+    out.print(sheet)
     out.print()
     held = "" if result.coverage95 is None else f"; {percent(result.coverage95)} of the intervals hold the true score"
     tau, pearson, rmse = (number(value) for value in (runs.kendall_tau, runs.pearson, runs.rmse))

@@ -18,7 +18,7 @@ from nuggeteer.gale.nugs import NugProposal
 from nuggeteer.records import Vector
 from nuggeteer.reports.formatting import UNDEFINED, counted, no_interval, number, short_span
 from nuggeteer.reports.model import Notes
-from nuggeteer.reports.terminal import Sheet, paragraph, paragraphs, plain, table
+from nuggeteer.reports.terminal import Sheet, left, paragraph, paragraphs, plain, right, say_whole, table, wrap
 
 LISTED = 5
 SHOWN = ("precision", "recall", "rightness", "f", "proficiency")
@@ -230,17 +230,14 @@ def draw(
 
 def _counts(out: Console, result: Distilled) -> None:
     kinds = any(distiller.kind for distiller in result.distillation.distillers)
-    columns = [("distiller", "left"), *([("", "left")] if kinds else []), *((cell, "right") for cell in CELLS)]
-    columns.append(("redundant", "right"))
-    rows: list[list[str | Text]] = []
-    for i, distiller in enumerate(result.distillation.distillers):
-        row: list[str | Text] = [plain(distiller.distiller, "bold")]
-        row += [distiller.kind or UNDEFINED] if kinds else []
-        row += [number(value, 2) for value in result.tables[i]]
-        rows.append([*row, number(float(result.counts.redundant[i].sum()), 2)])
     queries, nugs = len(result.distillation.queries), len(result.distillation.nugs)
     title = f"{counted(queries, 'query', 'queries')}, {counted(nugs, 'nug', 'nugs')}"
-    out.print(table(title, columns, rows))
+    sheet = table(title, left("distiller", *[""] * kinds) + right(*CELLS, "redundant"))
+    for i, distiller in enumerate(result.distillation.distillers):
+        values = [*result.tables[i], float(result.counts.redundant[i].sum())]
+        kind = [distiller.kind or UNDEFINED] * kinds
+        sheet.add_row(plain(distiller.distiller, "bold"), *kind, *(number(value, 2) for value in values))
+    out.print(sheet)
 
 
 def _prior(prior: Sequence[float]) -> tuple[str, str]:
@@ -255,18 +252,15 @@ def _with_citations(result: Distilled) -> bool:
 
 def _measures(title: str, names: Sequence[str], scores: DistillerScores, cited: bool) -> Sheet:
     shown = [*SHOWN[:4], "cw_f", *SHOWN[4:]] if cited else list(SHOWN)
-    columns = [("distiller", "left"), *((TITLES.get(name, name), "right") for name in shown)]
     with_intervals = any(interval for name in shown for interval in scores.intervals[name])
-    rows: list[list[str | Text]] = []
+    sheet = table(title, left("distiller") + right(*(TITLES.get(name, name) for name in shown)))
     for i, who in enumerate(names):
-        row: list[str | Text] = [plain(who, "bold")]
-        for name in shown:
-            cell = Text(number(float(scores.values[name][i])))
+        cells = [Text(number(float(scores.values[name][i]))) for name in shown]
+        for name, cell in zip(shown, cells, strict=True):
             if with_intervals:
                 cell.append(f"\n{short_span(*(scores.intervals[name][i] or (None, None)))}", "dim")
-            row.append(cell)
-        rows.append(row)
-    return table(title, columns, rows)
+        sheet.add_row(plain(who, "bold"), *cells)
+    return sheet
 
 
 def _remarks(result: Distilled) -> Iterator[str]:
@@ -286,50 +280,49 @@ def _remarks(result: Distilled) -> Iterator[str]:
 
 def _cells_table(cells: Sequence[Cell]) -> Sheet:
     """The empirical measures of each distiller in each cell."""
-    columns = [("queries of", "left"), ("distiller", "left"), *((TITLES.get(name, name), "right") for name in SHOWN)]
-    rows: list[list[str | Text]] = []
+    columns = left("queries of", "distiller") + right(*(TITLES.get(name, name) for name in SHOWN))
+    sheet = table("Empirical, by queries", columns)
     for cell in cells:
         size = len(cell.scores.distillation.queries)
         named = f"{' × '.join(value or UNDEFINED for value in cell.values)} ({size})"
+        values = cell.scores.models["empirical"].values
         for i, name in enumerate(cell.scores.names):
-            values = cell.scores.models["empirical"].values
-            row: list[str | Text] = [plain("" if i else named), plain(name, "bold")]
-            rows.append([*row, *(number(float(values[one][i])) for one in SHOWN)])
-    return table("Empirical, by queries", columns, rows)
+            numbers = (number(float(values[one][i])) for one in SHOWN)
+            sheet.add_row("" if i else named, plain(name, "bold"), *numbers)
+    return sheet
 
 
 def _draw_citations(out: Console, checked: CheckedCitations) -> None:
     """A row for each distiller, then the most doubtful citations."""
-    columns = [("distiller", "left"), *((name, "right") for name in ("cited", "text there", "quoted", "doubtful"))]
-    rows: list[list[str | Text]] = []
+    columns = left("distiller") + right("cited", "text there", "quoted", "doubtful")
+    sheet = table("Citations of nuggets, against the documents", columns)
     for name, own in checked.by_distiller.items():
         quoting = [one.quoted for one in own if one.quoted is not None]
         there = sum(one.share is not None or one.quoted is not None for one in own)
         quoted = f"{sum(quoting)} of {len(quoting)}" if quoting else UNDEFINED
         doubtful = str(sum(one.doubtful for one in own))
-        rows.append([plain(name, "bold"), str(len(own)), str(there), quoted, doubtful])
-    out.print(table("Citations of nuggets, against the documents", columns, rows))
+        sheet.add_row(plain(name, "bold"), str(len(own)), str(there), quoted, doubtful)
+    out.print(sheet)
     for one in sorted(checked.doubtful, key=lambda one: one.share or 0.0)[:LISTED]:
         why = f"has {one.share or 0:.0%} of its words"
         if one.quoted is False:
             why = "quotes what it does not say"
         elif one.partly:
             why = "is cited for a part of it; split the nugget"
-        paragraph(out, plain(f"{one.distiller}, {one.qid}: {one.docid} {why}: {one.nugget}"))
+        paragraph(out, f"{one.distiller}, {one.qid}: {one.docid} {why}: {one.nugget}")
     if len(checked.doubtful) > LISTED:
         paragraph(out, f"and {len(checked.doubtful) - LISTED:,} more doubtful ones (--json)")
 
 
 def draw_proposal(out: Console, result: NugProposal, file: str) -> None:
     """Each proposed nug with its nuggets, and the next step."""
-    columns = [("qid", "left"), ("nug", "left"), ("degree", "right"), ("by", "left"), ("text", "wrap")]
-    rows: list[list[str | Text]] = []
-    for nug in result.nugs:
-        rows.append([plain(nug.qid), plain(nug.nug, "bold"), "", "", plain(nug.text or "", "bold")])
-        for nugget, degree in _members(result, nug):
-            rows.append(["", "", number(degree, 2), plain(nugget.distiller), plain(nugget.text)])
     title = f"{counted(len(result.nugs), 'nug')} proposed for {counted(result.nuggets, 'nugget')}"
-    out.print(table(title, columns, rows))
+    sheet = table(title, left("qid", "nug") + right("degree") + left("by") + wrap("text"))
+    for nug in result.nugs:
+        sheet.add_row(nug.qid, plain(nug.nug, "bold"), "", "", plain(nug.text or "", "bold"))
+        for nugget, degree in _members(result, nug):
+            sheet.add_row("", "", number(degree, 2), nugget.distiller, nugget.text)
+    out.print(sheet)
     paragraph(
         out,
         "These nugs rest only on how alike the words are. Nuggets that say the same in other words are in different "
@@ -338,12 +331,10 @@ def draw_proposal(out: Console, result: NugProposal, file: str) -> None:
     )
     paragraph(
         out,
-        plain(
-            f"In {file}, correct classes, degrees and relevance (1 until you change it), and delete "
-            '"proposed": true from each nug that is right. Then:'
-        ),
+        f'In {file}, correct classes, degrees and relevance (1 until you change it), and delete "proposed": true from '
+        "each nug that is right. Then:",
     )
-    out.print(plain(f"  nuggeteer distill {file}"), soft_wrap=True)
+    say_whole(out, f"  nuggeteer distill {file}")
 
 
 def _members(result: NugProposal, nug: Nug) -> Iterator[tuple[DistilledNugget, float]]:

@@ -9,14 +9,13 @@ from typing import Annotated, Any
 
 from msgspec import structs
 from rich.console import Console
-from rich.text import Text
 
 from nuggeteer.fields import Part, about, copied
 from nuggeteer.formats.jsonl import write_file
 from nuggeteer.reports.figure import svg
 from nuggeteer.reports.formatting import number
 from nuggeteer.reports.model import Notes
-from nuggeteer.reports.terminal import paragraph, plain, table
+from nuggeteer.reports.terminal import left, paragraph, paragraphs, plain, table, wrap
 from nuggeteer.text import escaped
 from nuggeteer.trust.experiments.definition import Definition
 from nuggeteer.trust.experiments.result import Averaged, Cell, Plot, Result
@@ -76,8 +75,8 @@ def _named(definition: Definition) -> NamedExperiment:
 
 
 def draw_list(out: Console, definitions: Iterable[Definition]) -> None:
-    rows = [[plain(one.name), plain(one.title), plain(one.source)] for one in definitions]
-    out.print(table("", [("experiment", "left"), ("what", "wrap"), ("source", "wrap")], rows))
+    rows = ((one.name, one.title, one.source) for one in definitions)
+    out.print(table("", left("experiment") + wrap("what", "source"), rows))
 
 
 def draw(out: Console, found: Averaged) -> None:
@@ -87,7 +86,7 @@ def draw(out: Console, found: Averaged) -> None:
             out.print()
         _draw(out, result)
     if len(found.results) > 1 and found.mean is None:
-        paragraph(out, plain("The tables have different rows, so they have no mean."))
+        paragraph(out, "The tables have different rows, so they have no mean.")
 
 
 def _draw(out: Console, result: Result) -> None:
@@ -95,10 +94,8 @@ def _draw(out: Console, result: Result) -> None:
     out.print()
     words = [any(isinstance(row[i], str) for row in result.table.rows) for i in range(len(result.table.columns))]
     columns = [(name, "wrap" if word else "right") for name, word in zip(result.table.columns, words, strict=True)]
-    rows: list[list[str | Text]] = [[plain(_cell(cell)) for cell in row] for row in result.table.rows]
-    out.print(table("", columns, rows))
-    for note in result.notes:
-        paragraph(out, plain(note))
+    out.print(table("", columns, (list(map(_cell, row)) for row in result.table.rows)))
+    paragraphs(out, result.notes)
 
 
 def write(found: Averaged, folder: Path) -> list[Path]:

@@ -13,9 +13,10 @@ from nuggeteer.display import counted as counted
 from nuggeteer.display import p_value as p_value
 from nuggeteer.measures import Measure
 from nuggeteer.records import Ints, Nugget, share_of
-from nuggeteer.statistics.intervals import MIN_QUESTIONS, Interval
+from nuggeteer.statistics.intervals import MIN_QUESTIONS, Estimate, Interval
 
 if TYPE_CHECKING:
+    from nuggeteer.history.trend import Build, NuggetTimelines, Trend
     from nuggeteer.judging.forecast import Forecast
     from nuggeteer.scoring.outcomes import Outcome
 
@@ -49,6 +50,11 @@ def span(low: float | None, high: float | None) -> str:
 def short_span(low: float | None, high: float | None, to: str = "–") -> str:
     """The two ends of an interval with two digits each."""
     return UNDEFINED if low is None or high is None else f"{number(low, 2)}{to}{number(high, 2)}"
+
+
+def with_span(estimate: Estimate) -> tuple[str, str]:
+    """A value, and the two ends of its interval with two digits each."""
+    return number(estimate.value), short_span(estimate.low, estimate.high)
 
 
 def between(interval: Interval) -> str:
@@ -101,7 +107,7 @@ def forecast_words(ahead: Forecast, after: Iterable[int]) -> str:
     some = sorted({min(minutes, whole) for minutes in after} - {0})
     left = {minutes: ahead.width_after(minutes) for minutes in some if ahead.width_after(minutes) > SETTLED}
     likely = ", ".join(f"{number(width)} after {minutes}" for minutes, width in left.items())
-    words = [f"probably by {likely} minutes"] if likely else []
+    words = [f"probably {likely} minutes"] if likely else []
     if settled is not None and some and settled <= max(some):
         words.append(f"all is read after about {counted(math.ceil(settled), 'minute')}")
     return "; ".join(words)
@@ -123,6 +129,21 @@ def percent(part: float, whole: float = 1.0) -> str:
     if part > 0 and rounded == 0:
         return "<1 %"
     return ">99 %" if part < whole and rounded == 100 else f"{rounded} %"
+
+
+def known_of(build: Build) -> str:
+    """The share of its pairs that are known."""
+    return percent(build.scoring.known, build.scoring.known + build.scoring.guessed)
+
+
+def build_cells(trend: Trend, timelines: NuggetTimelines, i: int) -> tuple[str, str, str, str, str]:
+    """A build's score, its interval, how much the score and how many nuggets changed, and the share of known pairs.
+    `timelines` may be of the last builds only."""
+    build, place = trend.builds[i], i - len(trend.builds)
+    change = "" if math.isnan(trend.delta[i]) else difference_of(float(trend.delta[i]))
+    gained, lost = timelines.gained[:, place].sum(), timelines.lost[:, place].sum()
+    nuggets = f"+{gained} −{lost}" if timelines.compared[place] else ""
+    return number(build.interval.value), between(build.interval), change, nuggets, known_of(build)
 
 
 def listed(names: Sequence[str], most: int = 5) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
@@ -22,15 +21,14 @@ from nuggeteer.reports.builds import (
     build_name,
     build_parts,
     group_name,
-    minute,
     nugget_parts,
     probability,
     short_label,
 )
 from nuggeteer.reports.change_words import SIGNS
-from nuggeteer.reports.formatting import between, counted, difference_of, listed, number, percent
+from nuggeteer.reports.formatting import between, build_cells, counted, known_of, listed, number
 from nuggeteer.reports.model import Pairs
-from nuggeteer.reports.terminal import paragraph, paragraphs, plain, table
+from nuggeteer.reports.terminal import fixed, left, paragraph, paragraphs, plain, right, say, table, wrap
 from nuggeteer.statistics.alarm import builds_until_alarm
 
 SHOWN = 10  # nuggets of a kind
@@ -161,38 +159,23 @@ def draw(
 def _draw_trend(
     out: Console, trend: Trend, timelines: NuggetTimelines, limit: int, today: Mapping[int, NightRuling]
 ) -> None:
-    """One line for each of the last builds. `timelines` has these builds, and the earlier ones before them."""
-    gained, lost = timelines.gained.sum(axis=0), timelines.lost.sum(axis=0)
-    earlier = len(trend.builds) - len(timelines.builds)
+    """One line for each of the last builds. `timelines` has these builds, and perhaps earlier ones."""
     first = max(len(trend.builds) - limit, 0)
     marks = _marks(trend)
     when = _times([build.scoring.time for build in trend.builds[first:]])
     named = len({build.scoring.run for build in trend.builds}) > 1
     labelled = any(build.scoring.label for build in trend.builds[first:])
-    columns = [("time", "fixed"), *([("label", "left")] if labelled else []), *([("run", "left")] if named else [])]
-    columns += [
-        (parse(trend.measure).title, "right"),
-        ("95 %\ninterval", "fixed"),
-        ("Δ", "right"),
-        ("nuggets", "right"),
-    ]
-    columns += [("known", "right"), ("", "fixed")]
-    rows = []
+    columns = fixed("time") + left(*["label"] * labelled, *["run"] * named) + right(parse(trend.measure).title)
+    sheet = table("", columns + fixed("95 %\ninterval") + right("Δ", "nuggets", "known") + fixed(""))
     for i in range(first, len(trend.builds)):
-        build, place = trend.builds[i], i - earlier
-        scoring = build.scoring
-        cells = [when[i - first], *([short_label(scoring.label or "")] if labelled else [])]
-        cells += [scoring.run] if named else []
-        cells += [number(build.interval.value), between(build.interval)]
-        cells += ["" if math.isnan(trend.delta[i]) else difference_of(float(trend.delta[i]))]
-        cells += [f"+{gained[place]} −{lost[place]}" if timelines.compared[place] else ""]
-        cells += [percent(scoring.known, scoring.known + scoring.guessed)]
+        build, scoring = trend.builds[i], trend.builds[i].scoring
+        cells = [when[i - first], *[short_label(scoring.label or "")] * labelled, *[scoring.run] * named]
+        cells += build_cells(trend, timelines, i)
         cells += [f"{SIGNS[build.ruling.decision] if build.ruling else ' '}{marks.get(i, '')}".rstrip()]
-        rows.append([plain(cell, "" if build.comparable else "dim") for cell in cells])
+        sheet.add_row(*(plain(cell, "" if build.comparable else "dim") for cell in cells))
     paragraph(out, _head(trend))
-    out.print(table("", columns, rows))
-    for line in _decisions(trend.builds[first:], today):
-        out.print(plain(line))
+    out.print(sheet)
+    say(out, *_decisions(trend.builds[first:], today))
     paragraphs(out, _remarks(trend, first))
     _missing(out, timelines)
     _flicker(out, timelines)
@@ -284,32 +267,24 @@ def _missing(out: Console, timelines: NuggetTimelines) -> None:
     missing = timelines.still_missing
     if len(missing) == 0:
         return
-    columns = [("lost with", "left"), ("now", "right"), ("nugget", "left"), ("", "fixed"), ("description", "wrap")]
-    rows = []
-    for i in missing[:SHOWN]:
-        fact = timelines.nuggets[i]
-        lost = timelines.builds[timelines.last_lost[i]]
-        row = [
-            plain(build_name(lost)),
-            probability(timelines, int(i), -1),
-            plain(f"{fact.qid}/{fact.nugget}"),
-            fact.importance,
-        ]
-        rows.append([*row, plain(fact.description)])
-    paragraph(out, table(f"Lost and not found again: {_first(len(missing))}", columns, rows))
+    columns = left("lost with") + right("now") + left("nugget") + fixed("") + wrap("description")
+    sheet = table(f"Lost and not found again: {_first(len(missing))}", columns)
+    for i in missing[:SHOWN].tolist():
+        fact, lost, now = timelines.nuggets[i], timelines.builds[timelines.last_lost[i]], probability(timelines, i, -1)
+        sheet.add_row(build_name(lost), now, f"{fact.qid}/{fact.nugget}", fact.importance, fact.description)
+    paragraph(out, sheet)
 
 
 def _flicker(out: Console, timelines: NuggetTimelines) -> None:
     often = timelines.flickering
     if len(often) == 0:
         return
-    columns = [("changes", "right"), ("nugget", "left"), ("", "fixed"), ("", "fixed"), ("description", "wrap")]
-    rows = []
-    for i in often[:SHOWN]:
-        fact = timelines.nuggets[i]
-        row = [str(timelines.turns[i]), plain(f"{fact.qid}/{fact.nugget}"), fact.importance]
-        rows.append([*row, _life_line(timelines, int(i)), plain(fact.description)])
-    paragraph(out, table(f"Flickering (found in some builds and not in others): {_first(len(often))}", columns, rows))
+    columns = right("changes") + left("nugget") + fixed("", "") + wrap("description")
+    sheet = table(f"Flickering (found in some builds and not in others): {_first(len(often))}", columns)
+    for i in often[:SHOWN].tolist():
+        fact, turns = timelines.nuggets[i], str(timelines.turns[i])
+        sheet.add_row(turns, f"{fact.qid}/{fact.nugget}", fact.importance, _life_line(timelines, i), fact.description)
+    paragraph(out, sheet)
 
 
 def _first(count: int) -> str:
@@ -324,20 +299,13 @@ def _life_line(timelines: NuggetTimelines, nugget: int) -> str:
 
 def _draw_single(out: Console, trends: Sequence[Trend]) -> None:
     """The groups with only one build, which have no trend yet."""
-    columns = [
-        ("recorded once", "left"),
-        ("time", "fixed"),
-        ("label", "left"),
-        (parse(trends[0].measure).title, "right"),
-    ]
-    columns += [("95 % interval", "fixed"), ("known", "right")]
-    rows = []
+    columns = left("recorded once") + fixed("time") + left("label") + right(parse(trends[0].measure).title)
+    sheet = table("", columns + fixed("95 % interval") + right("known"))
     for trend in trends:
         (build,) = trend.builds
-        known, guessed = build.scoring.known, build.scoring.guessed
-        cells = [build.scoring.run, minute(build), short_label(build.scoring.label or ""), number(build.interval.value)]
-        rows.append([plain(cell) for cell in (*cells, between(build.interval), percent(known, known + guessed))])
-    paragraph(out, table("", columns, rows))
+        which = build.scoring.run, build.minute, short_label(build.scoring.label or "")
+        sheet.add_row(*which, number(build.interval.value), between(build.interval), known_of(build))
+    paragraph(out, sheet)
 
 
 def _times(times: Sequence[str]) -> list[str]:

@@ -8,14 +8,12 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, Any
 
 from rich.console import Console
-from rich.text import Text
 
 from nuggeteer.errors import by_kind
 from nuggeteer.fields import Count, Part, about, copied
 from nuggeteer.reports.formatting import counted
-from nuggeteer.reports.model import file_name
-from nuggeteer.reports.problems import ProblemOutput, problem_of
-from nuggeteer.reports.terminal import plain
+from nuggeteer.reports.problems import ProblemOutput
+from nuggeteer.reports.terminal import plain, say_whole
 from nuggeteer.text import escaped
 
 if TYPE_CHECKING:  # each command needs one of these
@@ -65,13 +63,15 @@ class ConvertedFile(Part):
 
     file: str
     written: Annotated[Sequence[str], about("The files that were written.")]
-    questions: Annotated[Count, about("Records that were read from the file, as the next four.")]
+    questions: Annotated[
+        Count, about("Questions read from the file; the next four count other records in the same way.")
+    ]
     nuggets: Count
     runs: Count
     responses: Count
     judgements: Count
     garbled: Annotated[Count, about("Lines that could not be read.")]
-    unmatched: Annotated[Count, about("Listed texts that are no nugget of the key.")]
+    unmatched: Annotated[Count, about("Listed texts that are not nuggets of the key.")]
     unassigned: Annotated[Count, about("Nuggets of the key that an answer's list lacks.")]
     unused: Unused
     left_out: LeftOut
@@ -141,8 +141,8 @@ def conversions_as_json(done: Sequence[Converted]) -> dict[str, Any]:
         copied(
             ConvertedFile,
             converted,
-            file=file_name(str(converted.source)),
-            written=[file_name(str(path)) for path in converted.written],
+            file=str(converted.source),
+            written=list(map(str, converted.written)),
             **converted.counts,
             **_rest(converted),
         )
@@ -153,7 +153,7 @@ def conversions_as_json(done: Sequence[Converted]) -> dict[str, Any]:
 
 def written_as_json(target: Path, lines: int, lost: Mapping[str, int]) -> dict[str, Any]:
     """A file that was written, and what it has no place for."""
-    return WrittenFile(file=file_name(str(target)), lines=lines, lost=_counts(lost)).as_data()
+    return WrittenFile(file=str(target), lines=lines, lost=_counts(lost)).as_data()
 
 
 def findings_as_json(found: Sequence[Finding]) -> dict[str, Any]:
@@ -161,9 +161,8 @@ def findings_as_json(found: Sequence[Finding]) -> dict[str, Any]:
         copied(
             ExaminedFile,
             finding,
-            file=file_name(str(finding.path)),
-            about=file_name(finding.about),
-            steps=[NextStep(what=file_name(what), command=file_name(how)) for what, how in finding.steps],
+            file=str(finding.path),
+            steps=[NextStep(what=what, command=how) for what, how in finding.steps],
             **_rest(finding),
         )
         for finding in found
@@ -172,56 +171,50 @@ def findings_as_json(found: Sequence[Finding]) -> dict[str, Any]:
 
 
 def _rest(file: Converted | Finding) -> dict[str, Any]:
-    """The parts of a file that are not used, and what is wrong with it."""
-    problems = list(map(problem_of, file.problems))
-    return {"unused": _counts(file.unused), "left_out": _counts(file.left_out), "problems": problems}
+    """The parts of a file that are not used."""
+    return {"unused": _counts(file.unused), "left_out": _counts(file.left_out)}
 
 
 def _counts(counts: Mapping[str, int]) -> list[CountOf]:
-    """Counts of things that a file may name freely, such as its keys."""
-    return [CountOf(what=file_name(what), count=count) for what, count in counts.items() if count]
+    return [CountOf(what=what, count=count) for what, count in counts.items() if count]
 
 
 def draw(out: Console, done: Imported) -> None:
     """What happened to each verdict of the file."""
-    out.print(
-        plain(f"{counted(len(done.written), 'verdict')} of {done.assessor} written to {done.ledger}"), soft_wrap=True
-    )
+    say_whole(out, f"{counted(len(done.written), 'verdict')} of {done.assessor} written to {done.ledger}")
     for count, what in (
         (done.already, "were there already, and are not written again"),
         (done.retracted, f"were taken back by {done.assessor} since, and are not written again"),
         (done.unjudged, "without a verdict are left out"),
     ):
         if count:
-            out.print(plain(f"{counted(count, 'row')} {what}"), soft_wrap=True)
+            say_whole(out, f"{counted(count, 'row')} {what}")
     if done.withdrawn:
-        what = f"{counted(done.withdrawn, 'earlier verdict')} of {done.assessor} taken back, as the file says"
-        out.print(plain(what), soft_wrap=True)
+        withdrawn = counted(done.withdrawn, "earlier verdict")
+        say_whole(out, f"{withdrawn} of {done.assessor} taken back, as the file says")
     if done.proposed:
-        what = f"{counted(done.proposed, 'nugget')} proposed for the key, in proposals.jsonl"
-        out.print(plain(what), soft_wrap=True)
+        say_whole(out, f"{counted(done.proposed, 'nugget')} proposed for the key, in proposals.jsonl")
     if done.contradicting:
         verb = "contradicts" if done.contradicting == 1 else "contradict"
-        what = f"{done.contradicting:,} of them {verb} another assessor; nuggeteer check lists which"
-        out.print(plain(what), soft_wrap=True)
+        say_whole(out, f"{done.contradicting:,} of them {verb} another assessor; nuggeteer check lists which")
     if any(judgement.machine for judgement in done.written):
-        out.print(AS_TRUTH if done.as_truth else NOT_KNOWN, soft_wrap=True)
+        say_whole(out, AS_TRUTH if done.as_truth else NOT_KNOWN)
 
 
-def draw_losses(out: Console, lost: Mapping[str, int]) -> None:
-    """What a file that was written has no place for."""
+def draw_written(out: Console, target: Path, lines: int, lost: Mapping[str, int]) -> None:
+    """A file that was written, and what it has no place for."""
+    say_whole(out, f"{target}: {counted(lines, 'line')}")
     if any(lost.values()):
         _indent(out, f"the format has no place for {_listed(lost)}")
 
 
 def draw_conversions(out: Console, done: Sequence[Converted]) -> None:
     for converted in done:
-        out.print(plain(f"{converted.source}: {_listed(converted.counts)}"), soft_wrap=True)
-        for path in converted.written:
-            out.print(plain(f"  wrote {path}"), soft_wrap=True)
+        say_whole(out, f"{converted.source}: {_listed(converted.counts)}")
+        say_whole(out, *(f"  wrote {path}" for path in converted.written))
         _draw_rest(out, converted.unused, converted.left_out)
     if any(converted.machine for converted in done):
-        out.print(AS_TRUTH if any(converted.as_truth for converted in done) else NOT_KNOWN, soft_wrap=True)
+        say_whole(out, AS_TRUTH if any(converted.as_truth for converted in done) else NOT_KNOWN)
 
 
 def draw_findings(out: Console, found: Sequence[Finding]) -> None:
@@ -238,14 +231,13 @@ def draw_findings(out: Console, found: Sequence[Finding]) -> None:
         for what, command in finding.steps:
             out.print()
             _indent(out, f"{what}:")
-            for line in command.split("\n"):
-                out.print(Text.assemble("    ", plain(line)), soft_wrap=True)
+            say_whole(out, *(f"    {line}" for line in command.split("\n")))
 
 
 def _indent(out: Console, said: str) -> None:
     """Print a paragraph, two columns in."""
-    for line in wrap(escaped(said), max(out.width - 2, 20), break_long_words=False, break_on_hyphens=False):
-        out.print(f"  {line}", soft_wrap=True)
+    lines = wrap(escaped(said), max(out.width - 2, 20), break_long_words=False, break_on_hyphens=False)
+    say_whole(out, *(f"  {line}" for line in lines))
 
 
 def _draw_rest(out: Console, unused: Mapping[str, int], left_out: Mapping[str, int]) -> None:
@@ -273,7 +265,6 @@ def _draw_problems(out: Console, finding: Finding) -> None:
         more = f" ({len(others):,} more of this kind)" if others else ""
         place = "" if first.line is None else f"line {first.line}: "
         said = f"{place}{first.what}; {first.remedy}" if first.file == str(finding.path) else str(first)
-        line = f"{first.severity}: {said}{more}"
-        _indent(out, line)
+        _indent(out, f"{first.severity}: {said}{more}")
     if len(kinds) > KINDS:
         out.print(f"  ... and {len(kinds) - KINDS} more kinds of problems (--json lists them all)")

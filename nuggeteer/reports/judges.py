@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from rich.console import Console
 from rich.text import Text
 
-from nuggeteer.reports.formatting import UNDEFINED, counted, listed, number, p_value, percent, short_span
-from nuggeteer.reports.terminal import paragraph, paragraphs, plain, table
+from nuggeteer.reports.formatting import UNDEFINED, counted, listed, number, p_value, percent, with_span
+from nuggeteer.reports.terminal import left, paragraph, paragraphs, plain, right, say, table
 from nuggeteer.statistics.intervals import Estimate
 from nuggeteer.trust.judges import JudgeChange, JudgeQuality, JudgeSlice
 
@@ -20,20 +20,17 @@ def draw(out: Console, judges: Sequence[JudgeQuality]) -> None:
     for judge in judges:
         if judge.whole is None:
             out.print()
-            what = f"{judge.judge}: no person has judged any of the {judge.judged:,} pairs that this judge judged."
-            out.print(plain(what))
+            say(out, f"{judge.judge}: no person has judged any of the {judge.judged:,} pairs that this judge judged.")
     if checked:
         out.print()
         _slices(out, "Judges against people", "judge", [(judge.judge, whole) for judge, whole in checked])
         for judge, _ in checked:
-            for title, head, parts in (
-                ("kind of question", "kind", judge.kinds),
-                ("characters", "text", judge.lengths),
-            ):
+            slices = (("kind of question", "kind", judge.kinds), ("characters", "text", judge.lengths))
+            for title, head, parts in slices:
                 if parts:
                     out.print()
                     _slices(out, f"{judge.judge}, by {title}", head, [(part.name, part) for part in parts])
-            paragraph(out, plain(_calibration(judge)))
+            paragraph(out, _calibration(judge))
         paragraph(
             out,
             "yes: the share that people and the judge call yes. sensitivity, specificity: the share of people's yes "
@@ -47,17 +44,14 @@ def draw(out: Console, judges: Sequence[JudgeQuality]) -> None:
 
 
 def _slices(out: Console, title: str, head: str, rows: Iterable[tuple[str, JudgeSlice]]) -> None:
-    columns = [(head, "left"), ("pairs", "right"), ("yes", "right"), ("κ", "right"), ("sensi- tivity", "right")]
-    columns += [("speci- ficity", "right"), ("balanced error", "right"), ("bias", "right")]
-    cells: list[list[str | Text]] = []
+    columns = right("pairs", "yes", "κ", "sensi- tivity", "speci- ficity", "balanced error", "bias")
+    sheet = table(title, left(head) + columns)
     for name, part in rows:
         values: list[Estimate] = [getattr(part, column) for column in COLUMNS]
-        numbers = [
-            f"{number(value.value)}\n{short_span(value.low, value.high).removeprefix(UNDEFINED)}" for value in values
-        ]
-        yes = f"{percent(part.people_yes)}\n{percent(part.judge_yes)}"
-        cells.append([plain(name, "bold"), f"{part.pairs:,}", yes, *numbers])
-    out.print(table(title, columns, cells))
+        yes = Text(f"{percent(part.people_yes)}\n{percent(part.judge_yes)}")
+        cells = (Text(f"{value}\n{ends.removeprefix(UNDEFINED)}") for value, ends in map(with_span, values))
+        sheet.add_row(plain(name, "bold"), f"{part.pairs:,}", yes, *cells)
+    out.print(sheet)
 
 
 def _calibration(judge: JudgeQuality) -> str:
@@ -99,7 +93,7 @@ def draw_errors(out: Console, judges: Sequence[JudgeQuality], count: int) -> Non
             paragraph(out, plain(f"{judge.judge} and people differ on {counted(len(judge.errors), 'pair')}", "bold"))
         for error in judge.errors[:count]:
             paragraph(out, Text.assemble(plain(f"{error.qid}/{error.nugget}", "bold"), " ", plain(error.description)))
-            out.print(plain(error.text))
+            say(out, error.text)
             people = "yes" if error.people else "no"
             out.print(plain(f"people: {people}; {judge.judge}: {number(error.score, 2)}", "dim"))
         if len(judge.errors) > count:

@@ -14,7 +14,7 @@ from nuggeteer.collection.log import AssessorTotals, Log, LogLine
 from nuggeteer.fields import Count, Part, about, as_written, copied
 from nuggeteer.records import Judgement
 from nuggeteer.reports.formatting import UNDEFINED, shortened
-from nuggeteer.reports.terminal import paragraph, plain, table
+from nuggeteer.reports.terminal import fixed, left, paragraphs, plain, right, table, wrap
 
 SHOWN = 50  # lines; --json has all
 LONGEST = 100  # characters of a text
@@ -103,20 +103,12 @@ def draw(out: Console, found: Log) -> None:
     if len(found.lines) > len(lines):
         out.print(f"The last {len(lines)} of {len(found.lines):,} lines; --json has all.")
         out.print()
-    columns = [
-        ("when (UTC)", "fixed"),
-        ("assessor", "left"),
-        ("nugget", "left"),
-        ("verdict", "fixed"),
-        ("text, why", "wrap"),
-    ]
-    out.print(table("", columns, [row for line in lines for row in _rows(line)]))
+    columns = fixed("when (UTC)") + left("assessor", "nugget") + fixed("verdict") + wrap("text, why")
+    out.print(table("", columns, (row for line in lines for row in _rows(line))))
     out.print()
-    columns = [("assessor", "left"), ("", "left"), ("yes", "right"), ("partly", "right"), ("no", "right")]
-    columns += [("taken back", "right"), ("first", "fixed"), ("last", "fixed")]
-    out.print(table("", columns, [_share_row(share) for share in found.shares]))
-    for remark in _remarks(found):
-        paragraph(out, remark)
+    columns = left("assessor", "") + right("yes", "partly", "no", "taken back") + fixed("first", "last")
+    out.print(table("", columns, map(_share_row, found.shares)))
+    paragraphs(out, _remarks(found))
 
 
 def _rows(line: LogLine) -> Iterator[list[Text]]:

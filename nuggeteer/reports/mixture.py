@@ -8,14 +8,12 @@ from typing import Annotated, Any
 
 from msgspec import field
 from rich.console import Console
-from rich.text import Text
 
 from nuggeteer.asking.plan import PERSON, Mixture, VerdictPlan
 from nuggeteer.fields import Count, Number, Part, about, copied
 from nuggeteer.reports.asked import price
 from nuggeteer.reports.formatting import UNDEFINED, counted, number
-from nuggeteer.reports.model import file_name
-from nuggeteer.reports.terminal import plain, table
+from nuggeteer.reports.terminal import left, right, say, table
 
 
 class PlanSource(Part):
@@ -51,8 +49,6 @@ def as_json(plan: VerdictPlan) -> dict[str, Any]:
     return copied(
         PlanOutput,
         plan,
-        run=file_name(plan.run),
-        against=None if plan.against is None else file_name(plan.against),
         sources=[
             PlanSource(
                 name=name,
@@ -68,17 +64,12 @@ def as_json(plan: VerdictPlan) -> dict[str, Any]:
 def draw(out: Console, plan: VerdictPlan) -> None:
     """The cheapest mixture, and what it would be without each source."""
     names = plan.run if plan.against is None else f"{plan.against} → {plan.run}"
-    out.print(
-        plain(
-            f"{names}: guesses alone make the interval of {plan.measure} {number(plan.now)} wide. "
-            f"Open: {counted(plan.open_nuggets, 'nugget')}."
-        )
-    )
+    wide = f"guesses alone make the interval of {plan.measure} {number(plan.now)} wide"
+    say(out, f"{names}: {wide}. Open: {counted(plan.open_nuggets, 'nugget')}.")
     if plan.now <= plan.width:
-        out.print("That is narrow enough.")
+        say(out, "That is narrow enough.")
         return
-    out.print(plain(f"To make it {number(plan.width)} wide:"))
-    out.print()
+    say(out, f"To make it {number(plan.width)} wide:", "")
     sources = list(plan.without)
     ways: list[tuple[str, Mixture | None]] = [("cheapest", plan.best)]
     if len(sources) > 1:
@@ -86,22 +77,19 @@ def draw(out: Console, plan: VerdictPlan) -> None:
     ways += [(f"only {name}", plan.alone[name]) for name in sources if len(sources) > 2]
     heads = [f"{name} {'minutes' if name == PERSON else 'verdicts'}" for name in sources]
     judged = sources != [PERSON]  # a person's minutes alone need no price
-    columns = [("", "left"), *((head, "right") for head in heads), *([("price", "right")] if judged else [])]
-    rows: list[list[str | Text]] = []
+    sheet = table("", left("") + right(*heads, *["price"] * judged))
     for title, mixture in ways:
-        cells = [_work(mixture, name) for name in sources]
         cost = [price(mixture.price) if mixture else "impossible"]
-        rows.append([plain(title), *cells, *(cost if judged else [])])
-    out.print(table("", columns, rows))
+        sheet.add_row(title, *(_work(mixture, name) for name in sources), *cost * judged)
+    out.print(sheet)
     out.print()
     checks = [f"{name}, {counted(count, 'verdict')}" for name, count in plan.checked.items()]
     if checks:
-        out.print(plain(f"What a judge is worth is known from pairs that people have judged too: {'; '.join(checks)}."))
+        say(out, f"What a judge is worth is known from pairs that people have judged too: {'; '.join(checks)}.")
     if PERSON in sources:
-        judges = ", and the judges to err independently of each other" if len(sources) > 2 else ""
-        out.print(
-            f"A person reads answers in the order of nuggeteer judge. A person's verdict is taken to be right{judges}."
-        )
+        trust = "A person's verdict is taken to be right"
+        trust += ", and the judges to err independently of each other" if len(sources) > 2 else ""
+        say(out, f"A person reads answers in the order of nuggeteer judge. {trust}.")
 
 
 def _work(mixture: Mixture | None, name: str) -> str:

@@ -36,7 +36,7 @@ class ReportedRun(Part):
     def of(cls, found: BriefedRun) -> ReportedRun:
         scoring = found.build.scoring if found.build else None
         own = (scoring.build, scoring.time) if scoring else (None, None)
-        return cls(run=file_name(found.run.name), build=own[0], label=found.label, time=own[1])
+        return cls(run=found.run.name, build=own[0], label=found.label, time=own[1])
 
 
 class Pairs(Part):
@@ -70,8 +70,3 @@ class NuggetId(Part):
 
     qid: str
     nugget: str
-
-
-def file_name(name: str) -> str:
-    """A file's name. Bytes that are not UTF-8 are written out, because JSON cannot hold them."""
-    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

@@ -16,14 +16,13 @@ from nuggeteer.reports.builds import (
     build_name,
     build_parts,
     group_name,
-    minute,
     nugget_parts,
     probability,
     short_label,
 )
 from nuggeteer.reports.formatting import UNDEFINED, counted
 from nuggeteer.reports.model import Source
-from nuggeteer.reports.terminal import paragraph, plain, table
+from nuggeteer.reports.terminal import fixed, left, paragraph, plain, right, say, table
 
 
 class NuggetBuild(BuildOutput, kw_only=True):
@@ -92,36 +91,22 @@ def draw(out: Console, stories: Sequence[NuggetTimeline]) -> None:
 def _draw_story(out: Console, story: NuggetTimeline) -> None:
     """One nugget over the builds: whether it was found, whether that is known, and in which text."""
     timelines, fact = story.timelines, story.timelines.nuggets[0]
-    paragraph(
-        out,
-        plain(
-            f"{group_name(story.trend.group)}: {fact.qid}/{fact.nugget}, {fact.importance}: {fact.description}", "bold"
-        ),
-    )
+    name = f"{fact.qid}/{fact.nugget}"
+    title = f"{group_name(story.trend.group)}: {name}, {fact.importance}: {fact.description}"
+    paragraph(out, plain(title, "bold"))
     letters: dict[str, str] = {}
-    rows = []
+    sheet = table("", fixed("time") + left("label", "run") + fixed("found") + right("") + fixed("text", ""))
     for i, build in enumerate(timelines.builds):
         text = story.texts[i]
         letter = "" if text is None else letters.setdefault(text, _letter(len(letters)))
-        row: list[str | Text] = [minute(build), plain(short_label(build.scoring.label or "")), plain(build.scoring.run)]
+        which = build.minute, short_label(build.scoring.label or ""), build.scoring.run
         if not timelines.present[0, i]:
-            rows.append([*row, UNDEFINED, "not in the key", "", ""])
+            sheet.add_row(*which, UNDEFINED, "not in the key")
             continue
-        found = bool(timelines.found[0, i])
-        row.append(Text("yes", "bold green") if found else Text("no"))
-        row.append(probability(timelines, 0, i))
-        mark = (
-            "≠"
-            if not build.comparable
-            else "gained"
-            if timelines.gained[0, i]
-            else "lost"
-            if timelines.lost[0, i]
-            else ""
-        )
-        rows.append([*row, letter, mark])
-    columns = [("time", "fixed"), ("label", "left"), ("run", "left"), ("found", "fixed"), ("", "right")]
-    out.print(table("", [*columns, ("text", "fixed"), ("", "fixed")], rows))
+        found = Text("yes", "bold green") if timelines.found[0, i] else Text("no")
+        mark = "gained" if timelines.gained[0, i] else "lost" if timelines.lost[0, i] else ""
+        sheet.add_row(*which, found, probability(timelines, 0, i), letter, mark if build.comparable else "≠")
+    out.print(sheet)
     for text, letter in letters.items():
         paragraph(out, Text.assemble((letter, "bold"), "  ", plain(text)))
     out.print()
@@ -129,7 +114,7 @@ def _draw_story(out: Console, story: NuggetTimeline) -> None:
     summary = f"Found in {int(timelines.found[0].sum())} of {counted(len(timelines.builds), 'build')}"
     summary += f", gained or lost {_often(int(timelines.turns[0]))}" if timelines.turns[0] else ""
     summary += f"; last lost with {build_name(timelines.builds[lost])}." if lost >= 0 else "."
-    out.print(plain(summary))
+    say(out, summary)
 
 
 def _letter(position: int) -> str:

@@ -6,14 +6,13 @@ from pathlib import Path
 
 import numpy as np
 from rich.console import Console
-from rich.text import Text
 
 from nuggeteer.formats.jsonl import write_file
 from nuggeteer.records import Ints
 from nuggeteer.reports.drawing import FONT_SIZE, GAP, ROOM_FOR_NAME, Drawing, Panel, Scale, round_numbers, text_width
 from nuggeteer.reports.figure import MARGIN, WIDTH, add_style
 from nuggeteer.reports.formatting import counted, number
-from nuggeteer.reports.terminal import paragraph, plain, table
+from nuggeteer.reports.terminal import left, paragraph, right, say, table
 from nuggeteer.scoring.parameters import EstimatedRate, Parameters, Picture, name_of
 from nuggeteer.statistics.intervals import DRAWS
 
@@ -25,7 +24,7 @@ as_json = Parameters.as_data
 
 def draw(out: Console, result: Parameters) -> None:
     by = "computed exactly" if result.engine == "exact" else "sampled by PyMC"
-    out.print(plain(f"{result.model}, {by}: {result.pairs:,} judged pairs, {result.positive:,} of them yes."))
+    say(out, f"{result.model}, {by}: {result.pairs:,} judged pairs, {result.positive:,} of them yes.")
     if result.alpha and result.beta:
         out.print(f"α (a yes below the threshold) {_shown(result.alpha)}, β (a no above it) {_shown(result.beta)}.")
     out.print(f"log10 P(data | model) {number(result.log10_evidence, 1)}")
@@ -39,8 +38,7 @@ def draw(out: Console, result: Parameters) -> None:
         shown = ", ".join(f"{name} {value:.2f}" for name, value in names.items() if value is not None)
         whose = "ours" if near.theta is None else "the exact ones"
         out.print(f"PyMC's means and {whose} differ by at most, in standard deviations of the posterior: {shown}.")
-        for line in drawn.warnings:
-            out.print(plain(line))
+        say(out, *drawn.warnings)
     if not result.units:
         return
     out.print()
@@ -48,19 +46,19 @@ def draw(out: Console, result: Parameters) -> None:
         _picture(out, result.picture)
         return
     own = any(unit.alpha for unit in result.units)
-    columns = [("", "left"), ("pairs", "right"), ("yes", "right"), ("θ", "right"), ("95 % interval", "left")]
-    columns += [("α", "right"), ("interval", "left"), ("β", "right"), ("interval", "left")] if own else []
-    rows: list[list[str | Text]] = []
+    columns = left("") + right("pairs", "yes", "θ") + left("95 % interval")
+    columns += right("α") + left("interval") + right("β") + left("interval") if own else []
+    sheet = table("Thresholds", columns)
     for unit in result.units:
-        row: list[str | Text] = [plain(name_of(unit)), f"{unit.pairs:,}", f"{unit.yes:,}", *_cells(unit.theta)]
-        rows.append([*row, *_cells(unit.alpha), *_cells(unit.beta)] if own else row)
-    out.print(table("Thresholds", columns, rows))
+        rates = [*_cells(unit.theta), *(_cells(unit.alpha) + _cells(unit.beta) if own else [])]
+        sheet.add_row(name_of(unit), f"{unit.pairs:,}", f"{unit.yes:,}", *rates)
+    out.print(sheet)
     paragraph(out, "θ: above this match score a response is taken to carry the nugget, but for α and β.")
     if own and result.engine == "exact":
         out.print(f"Means and θ are exact; the intervals of α and β are from {DRAWS:,} draws.")
 
 
-def _cells(estimate: EstimatedRate | None) -> list[str | Text]:
+def _cells(estimate: EstimatedRate | None) -> list[str]:
     return [] if estimate is None else [number(estimate.mean, 2), f"{estimate.low:.2f}–{estimate.high:.2f}"]
 
 
@@ -72,20 +70,16 @@ def _picture(out: Console, picture: Picture) -> None:
     """Scores from high to low; at the left, where the threshold is."""
     theta, yes = picture.unit.theta, np.array(picture.yes)
     assert theta
-    out.print(plain(f"{name_of(picture.unit)}: θ {_shown(theta)}"))
     place = np.minimum((np.array(picture.scores) * BINS).astype(int), BINS - 1)
-    out.print(plain(f"{'θ':>3}  {'score':<10}  yes {'':<{WIDEST}}no"))
+    say(out, f"{name_of(picture.unit)}: θ {_shown(theta)}", f"{'θ':>3}  {'score':<10}  yes {'':<{WIDEST}}no")
     for i in reversed(range(BINS)):
         low, high = i / BINS, (i + 1) / BINS
         mark = " "
         if low < theta.high and theta.low < high:
             mark = "█" if low <= theta.mean < high else "│"
         found, not_found = (int(((place == i) & (yes == verdict)).sum()) for verdict in (True, False))
-        out.print(
-            plain(
-                f"{mark:>3}  {low:.2f}–{high:.2f}   {_marks('●', found):<{WIDEST + 4}}{_marks('○', not_found)}".rstrip()
-            )
-        )
+        shown = f"{_marks('●', found):<{WIDEST + 4}}{_marks('○', not_found)}"
+        say(out, f"{mark:>3}  {low:.2f}–{high:.2f}   {shown}".rstrip())
     paragraph(out, "● yes, ○ no; with a number where there are more. █ the mean of θ, │ its 95 % interval.")
 
 

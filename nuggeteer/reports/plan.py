@@ -7,13 +7,11 @@ from typing import Annotated, Any
 
 from msgspec import field
 from rich.console import Console
-from rich.text import Text
 
 from nuggeteer.fields import Count, Ends, Number, Part, about, copied
 from nuggeteer.judging.audits.planning import Plan
 from nuggeteer.reports.formatting import UNDEFINED, number
-from nuggeteer.reports.model import file_name
-from nuggeteer.reports.terminal import plain, table
+from nuggeteer.reports.terminal import left, right, say, table, wrap
 
 
 class WidthNow(Part):
@@ -49,8 +47,7 @@ class ReadingPlanOutput(Part):
 
 
 def as_json(plan: Plan) -> dict[str, Any]:
-    own = {"run": file_name(plan.run), "measure": plan.measure.name, "now": copied(WidthNow, plan.now)}
-    return copied(ReadingPlanOutput, plan, **own).as_data()
+    return copied(ReadingPlanOutput, plan, measure=plan.measure.name).as_data()
 
 
 def draw(out: Console, result: Plan) -> None:
@@ -58,49 +55,29 @@ def draw(out: Console, result: Plan) -> None:
     now = result.now
     judging = now.judging[1] - now.judging[0] if now.judging else None
     whole = now.high - now.low if now.low is not None and now.high is not None else None
-    rows: list[list[str | Text]] = [
-        ["the whole interval", number(whole), number(result.width)],
-        ["its judging part: guesses may be wrong", number(judging), number(result.part)],
-        [f"its sampling part: only {result.questions} questions", number(result.sampling), ""],
-    ]
     title = f"{result.run}, {result.measure.title}: {number(now.value)}"
-    out.print(table(title, [("width of", "left"), ("now", "right"), ("wanted", "right")], rows))
+    sheet = table(title, left("width of") + right("now", "wanted"))
+    sheet.add_row("the whole interval", number(whole), number(result.width))
+    sheet.add_row("its judging part: guesses may be wrong", number(judging), number(result.part))
+    sheet.add_row(f"its sampling part: only {result.questions} questions", number(result.sampling))
+    out.print(sheet)
     out.print()
     if result.questions_needed is not None:
-        out.print(
-            f"Reading alone does not reach {result.width:.3f}: with all read it is {result.sampling:.3f}. For that, "
-            f"about {result.questions_needed} questions."
-        )
-        out.print()
+        reached = f"Reading alone cannot reach {result.width:.3f}: with everything read it is {result.sampling:.3f}"
+        say(out, f"{reached}. About {result.questions_needed} questions would.", "")
     if not result.open_nuggets:
-        out.print("Nothing is left to judge.")
+        say(out, "Nothing is left to judge.")
         return
     only = f" for the score on these {result.questions} questions alone" * (result.questions_needed is not None)
-    out.print(
-        plain(
-            f"There are {result.open_nuggets} open nuggets. For a judging part of {result.part:.3f}{only}, give "
-            f"nuggeteer judge {result.run} about:"
-        )
-    )
-    out.print()
-    count = result.audited or "N"
+    wanted = f"There are {result.open_nuggets} open nuggets. For a judging part of {result.part:.3f}{only}"
+    say(out, f"{wanted}, give nuggeteer judge {result.run} about:", "")
     minutes = None if result.minutes is None else ceil(result.minutes)
-    ways: list[list[str | Text]] = [
-        [
-            f"--minutes {minutes or 'N'}",
-            _needed(minutes),
-            UNDEFINED if result.guided is None else f"{result.guided:,}",
-            "if the guesses are as sure as they say",
-        ],
-        [
-            f"--audit {count}",
-            _needed(None if result.audit_minutes is None else ceil(result.audit_minutes)),
-            UNDEFINED,
-            "however wrong they are",
-        ],
-    ]
-    heads = [("", "left"), ("minutes", "right"), ("verdicts", "right"), ("which holds", "wrap")]
-    out.print(table("", heads, ways))
+    audit = None if result.audit_minutes is None else ceil(result.audit_minutes)
+    guided = UNDEFINED if result.guided is None else f"{result.guided:,}"
+    ways = table("", left("") + right("minutes", "verdicts") + wrap("valid"))
+    ways.add_row(f"--minutes {minutes or 'N'}", _needed(minutes), guided, "if the guesses are as sure as they say")
+    ways.add_row(f"--audit {result.audited or 'N'}", _needed(audit), UNDEFINED, "however wrong they are")
+    out.print(ways)
 
 
 def _needed(minutes: int | None) -> str:

@@ -10,7 +10,6 @@ from rich.text import Text
 
 from nuggeteer.errors import Problem, by_kind
 from nuggeteer.fields import Count, Part, about, copied
-from nuggeteer.reports.model import file_name
 from nuggeteer.reports.terminal import plain
 
 EQUAL = 10  # warnings that are listed one by one
@@ -34,11 +33,7 @@ class CheckOutput(Part):
 
 
 def as_json(found: Sequence[Problem]) -> dict[str, Any]:
-    return CheckOutput(problems=list(map(problem_of, found))).as_data()
-
-
-def problem_of(p: Problem) -> ProblemOutput:
-    return copied(ProblemOutput, p, file=file_name(p.file), what=file_name(p.what), remedy=file_name(p.remedy))
+    return CheckOutput(problems=[copied(ProblemOutput, problem) for problem in found]).as_data()
 
 
 def draw(out: Console, found: Sequence[Problem]) -> None:

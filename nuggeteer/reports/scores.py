@@ -37,9 +37,8 @@ from nuggeteer.reports.model import (
     Pairs,
     Signature,
     Source,
-    file_name,
 )
-from nuggeteer.reports.terminal import paragraph, paragraphs, plain, table
+from nuggeteer.reports.terminal import fixed, left, paragraph, paragraphs, plain, right, say, say_whole, table, wrap
 from nuggeteer.scoring.scores import RunScore, Scores
 
 if TYPE_CHECKING:  # most results have none of these
@@ -152,7 +151,7 @@ def _run(result: Scores, score: RunScore) -> ScoredRun:
     scores = {name: score.measures.get(name) for name in _measures(score)}
     measures = {measure.name: measure for measure in result.measures}
     return ScoredRun(
-        run=file_name(score.name),
+        run=score.name,
         questions=len(result.key.questions),
         unanswered=int((~outcome.answered).sum()),
         measures={
@@ -233,19 +232,15 @@ def _groups(result: Scores) -> Iterator[tuple[Nugget, int]]:
 def draw(out: Console, result: Scores) -> None:
     """One line for each run."""
     first, *others = _shown(result)
-    columns = [("run", "left"), (first.title, "right"), ("95 % interval", "fixed"), ("guesses", "right")]
-    columns += [(measure.title, "right") for measure in others]
-    columns += [("known", "right")]
-    rows: list[list[str | Text]] = []
+    columns = left("run") + right(first.title) + fixed("95 % interval") + right("guesses")
+    sheet = table("", columns + right(*(measure.title for measure in others), "known"))
     for score in result.runs:
-        headline = score.measures[first.name]
-        row: list[str | Text] = [plain(score.name, "bold"), Text(number(headline.value), "bold")]
-        row += [between(headline), judging_share(headline)]
-        row += [number(score.measures[measure.name].value) for measure in others]
-        known = score.outcome.pairs_known
-        row.append(percent(known, known + score.outcome.pairs_guessed))
-        rows.append(row)
-    out.print(table("", columns, rows))
+        headline, known = score.measures[first.name], score.outcome.pairs_known
+        values = [between(headline), judging_share(headline)]
+        values += [number(score.measures[measure.name].value) for measure in others]
+        values += [percent(known, known + score.outcome.pairs_guessed)]
+        sheet.add_row(plain(score.name, "bold"), Text(number(headline.value), "bold"), *values)
+    out.print(sheet)
     paragraphs(out, remarks(result))
 
 
@@ -266,8 +261,8 @@ def remarks(result: Scores) -> list[str]:
     known = f"known: the share of (response, nugget) pairs with {whose}"
     if guessed and drawn:
         lines.append(
-            f"{known}. The others are guessed, and a guess counts by its probability. guesses: how wide the "
-            "interval would be if only guesses could be wrong, as a share of what it is; reading makes it smaller."
+            f"{known}. The others are guessed, and each guess counts with its probability. guesses: the width from "
+            "guesses alone, as a share of the whole interval; reading makes it smaller."
         )
     elif guessed and all(score.outcome.known.all() for score in result.runs):
         lines.append(f"{known}. The other pairs change no score: every nugget of every answer is settled.")
@@ -297,18 +292,15 @@ def remarks(result: Scores) -> list[str]:
 def draw_questions(out: Console, result: Scores, score: RunScore) -> None:
     """One line for each question."""
     shown = _shown(result)
-    columns = [("qid", "left"), *((m.title, "right") for m in shown)]
-    columns += [("length", "right"), ("vital", "right"), ("okay", "right")]
-    forbids = bool(result.key.forbidden.any())
-    columns += [("forbidden", "right")] if forbids else []
-    rows: list[list[str | Text]] = []
+    kinds = {"vital": result.key.vital, "okay": result.key.okay}
+    kinds |= {"forbidden": result.key.forbidden} if result.key.forbidden.any() else {}
+    sheet = table(f"{score.name}, by question", left("qid") + right(*(m.title for m in shown), "length", *kinds))
     for i, question in enumerate(result.key.questions):
         values = [number(float(score.by_question[m.name][i])) for m in shown]
         length = str(score.outcome.length[i]) if score.outcome.answered[i] else "empty"
         own = np.arange(result.key.offsets[i], result.key.offsets[i + 1])
-        kinds = [result.key.vital, result.key.okay, *([result.key.forbidden] if forbids else [])]
-        rows.append([plain(question.qid), *values, length, *(_counted(score, own[which[own]]) for which in kinds)])
-    paragraph(out, table(f"{score.name}, by question", columns, rows))
+        sheet.add_row(question.qid, *values, length, *(_counted(score, own[which[own]]) for which in kinds.values()))
+    paragraph(out, sheet)
 
 
 def _claimed(result: Scores, score: RunScore, question: int) -> tuple[int, int]:
@@ -325,25 +317,23 @@ def _counted(score: RunScore, which: Ints) -> str:
 
 def draw_nuggets(out: Console, result: Scores, score: RunScore) -> None:
     """One line for each nugget: whether it was found, whether that is known, and where."""
-    columns = [("qid", "left"), ("#", "left"), ("", "fixed"), ("found", "fixed"), ("", "right")]
-    columns += [("rank", "right"), ("match", "right"), ("description", "wrap")]
-    rows: list[list[str | Text]] = []
+    columns = left("qid", "#") + fixed("", "found") + right("", "rank", "match") + wrap("description")
+    sheet = table(f"{score.name}, by nugget", columns)
     outcome = score.outcome
+
+    def add(nugget: Nugget, found: Text, known: bool, probability: float, *place: str) -> None:
+        sure = Text("known") if known else Text(chance(probability), "italic yellow")
+        sheet.add_row(nugget.qid, nugget.nugget, nugget.importance, found, sure, *place, nugget.descriptions[0])
+
     for i, nugget in enumerate(result.key.nuggets):
-        found, known = bool(outcome.found[i]), bool(outcome.known[i])
-        row: list[str | Text] = [plain(nugget.qid), plain(nugget.nugget), nugget.importance]
         style = "bold red" if nugget.importance == "forbidden" else "bold green"
         no = Text("opposite", "bold red") if i in outcome.contradicted else Text("no")
-        row.append(Text("yes", style) if found else no)
-        row.append(Text("known") if known else Text(chance(float(outcome.probability[i])), "italic yellow"))
-        row += [str(score.rank[i] or ""), number(float(outcome.best[i]), 2)]
-        rows.append([*row, plain(nugget.descriptions[0])])
+        found, place = Text("yes", style) if outcome.found[i] else no, str(score.rank[i] or "")
+        add(nugget, found, outcome.known[i], outcome.probability[i], place, number(float(outcome.best[i]), 2))
     for group, at in _groups(result):
-        found, chance_of_it = bool(score.counted.found[at]), chance(float(score.counted.probability[at]))
-        row = [plain(group.qid), plain(group.nugget), group.importance, Text("yes", "bold") if found else Text("no")]
-        row += [Text("known") if score.counted.known[at] else Text(chance_of_it, "italic yellow"), "", ""]
-        rows.append([*row, plain(group.descriptions[0])])
-    paragraph(out, table(f"{score.name}, by nugget", columns, rows))
+        found = Text("yes", "bold") if score.counted.found[at] else Text("no")
+        add(group, found, score.counted.known[at], score.counted.probability[at], "", "")
+    paragraph(out, sheet)
 
 
 def key_size(key: AnswerKey) -> str:
@@ -363,8 +353,8 @@ def draw_recorded(out: Console, done: Sequence[RecordedRun], file: str) -> None:
             what = "already recorded, with the same label, responses and signature; "
             what += f"{', '.join(recorded.added)} added; " if recorded.added else ""
             what += "if this is a new build, give it another --label"
-        out.print(plain(f"{recorded.run}: {what}"))
-    out.print(plain(f"The builds are in {file}; nuggeteer history shows their trend."), soft_wrap=True)
+        say(out, f"{recorded.run}: {what}")
+    say_whole(out, f"The builds are in {file}; nuggeteer history shows their trend.")
 
 
 def leaderboard(result: Scores, table: bool) -> tuple[bytes, int]:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from rich.console import Console
-from rich.text import Text
 
 from nuggeteer.fields import Count, Ends, Number, Part, Share, about, copied
 from nuggeteer.judging.forecast import Forecast
@@ -15,7 +14,7 @@ from nuggeteer.judging.suggest import Suggestion, first_cards
 from nuggeteer.records import AnswerKey, Run
 from nuggeteer.reports.formatting import forecast_words, number, open_by
 from nuggeteer.reports.passages import beginning
-from nuggeteer.reports.terminal import plain, table
+from nuggeteer.reports.terminal import left, right, say, table, wrap
 
 AFTER = (10, 20, 40)  # minutes
 TINY = 1e-6  # of a width: rounding leaves this much even if all is read
@@ -102,28 +101,24 @@ def _width(ahead: Forecast, minutes: int) -> float:
 def draw(out: Console, state: JudgingState, count: int) -> None:
     """One line for each answer, and how wide the judging part is likely to be after some minutes."""
     if state.forecast is None:
-        out.print(
-            "A fixed threshold cannot say how sure its guesses are, so no answer is more worth reading than another."
-        )
+        unsure = "A fixed threshold cannot say how sure its guesses are"
+        say(out, f"{unsure}, so no answer is more worth reading than another.")
         return
     runs = _runs(state)
     names = " → ".join(run.name for run in reversed(runs))
     if not state.cards:
-        out.print(plain(f"{names}: no verdict would make the interval of {state.measure.title} narrower."))
+        say(out, f"{names}: no verdict would make the interval of {state.measure.title} narrower.")
         return
-    columns = [("qid", "left"), ("run", "left"), ("nuggets", "right"), ("minutes", "right"), ("answer", "wrap")]
-    rows: list[list[str | Text]] = []
+    sheet = table(f"{names}: to read next", left("qid", "run") + right("nuggets", "minutes") + wrap("answer"))
     for card in first_cards(state.cards, count):
         for side in dict.fromkeys(suggestion.run for suggestion in card.suggestions):
             own = [suggestion for suggestion in card.suggestions if suggestion.run == side]
-            text = runs[side].answer(card.question)
+            text = beginning(runs[side].answer(card.question), 80)
             minutes = sum(suggestion.seconds for suggestion in own) / 60
             qid = state.key.questions[card.question].qid
-            rows.append(
-                [plain(qid), plain(runs[side].name), str(len(own)), number(minutes, 1), Text(beginning(text, 80))]
-            )
-    out.print(table(f"{names}: to read next", columns, rows))
+            sheet.add_row(qid, runs[side].name, str(len(own)), number(minutes, 1), text)
+    out.print(sheet)
     out.print()
     what = state.measure.title if len(runs) == 1 else f"Change of {state.measure.title}"
     later = forecast_words(state.forecast, AFTER)
-    out.print(plain(f"{what}: guesses leave it open by {open_by(state.forecast.now)}{'; ' if later else ''}{later}."))
+    say(out, f"{what}: guesses alone leave {open_by(state.forecast.now)} open{'; ' if later else ''}{later}.")

@@ -20,6 +20,8 @@ NAME, TEXT = 8, 24  # the least width of a column of names or texts
 GAP = 2  # between two columns
 _MARK = re.compile(r"[-_./:\s]+")
 
+Columns = list[tuple[str, str]]  # of a table: heads with their kinds
+
 
 class _Console(Console):
     def on_broken_pipe(self) -> None:
@@ -36,34 +38,63 @@ def plain(value: str, style: str = "") -> Text:
     return Text(escaped(value), style)
 
 
-def paragraph(out: Console, what: RenderableType, *, soft_wrap: bool = False) -> None:
-    """Print something below an empty line."""
+def say(out: Console, *lines: str) -> None:
+    """Print lines that may have texts from files in them, wrapped at the edge of the screen."""
+    for line in lines:
+        out.print(plain(line))
+
+
+def say_whole(out: Console, *lines: str) -> None:
+    """The same of lines that must not be broken, such as commands and paths."""
+    for line in lines:
+        out.print(plain(line), soft_wrap=True)
+
+
+def paragraph(out: Console, what: RenderableType) -> None:
+    """Print something below an empty line. A `str` may have texts from files in it."""
     out.print()
-    out.print(what, soft_wrap=soft_wrap or None)
+    out.print(plain(what) if isinstance(what, str) else what)
 
 
 def paragraphs(out: Console, lines: Iterable[str]) -> None:
-    """Print lines that may have texts from files in them, each below an empty line."""
+    """Print lines, each below an empty line."""
     for line in lines:
-        paragraph(out, plain(line))
+        paragraph(out, line)
+
+
+def left(*heads: str) -> Columns:
+    """Columns of names, which are broken at a mark if the table is too wide."""
+    return [(head, "left") for head in heads]
+
+
+def right(*heads: str) -> Columns:
+    """Columns of numbers, which stay whole."""
+    return [(head, "right") for head in heads]
+
+
+def fixed(*heads: str) -> Columns:
+    """Columns of other cells that stay whole, such as intervals."""
+    return [(head, "fixed") for head in heads]
+
+
+def wrap(*heads: str) -> Columns:
+    """Columns of longer texts, which are the first to be wrapped."""
+    return [(head, "wrap") for head in heads]
 
 
 class Sheet:
     """A table that fits its screen: long texts are wrapped first, then names, and numbers never. If that is not enough,
-    the table is cut into blocks that each repeat the names.
+    the table is cut into blocks that each repeat the names."""
 
-    `columns` are (head, kind). The kinds are "right" for numbers, "fixed" for other cells that stay whole, such as
-    intervals, "left" for names and "wrap" for longer texts."""
-
-    def __init__(self, title: str, columns: Sequence[tuple[str, str]]) -> None:
+    def __init__(self, title: str, columns: Columns) -> None:
         self.title, self.kinds = title, [kind for _, kind in columns]
         self.heads = [Text(head.replace(" ", "\n") if kind == "right" else head) for head, kind in columns]
         self.rows: list[tuple[list[Text], bool]] = []
 
     def add_row(self, *cells: str | Text, end_section: bool = False) -> None:
-        """Cells that are missing at the end are empty."""
+        """A `str` may be from a file. Cells that are missing at the end are empty."""
         padded = (*cells, *[""] * (len(self.heads) - len(cells)))
-        self.rows.append(([cell if isinstance(cell, Text) else Text(cell) for cell in padded], end_section))
+        self.rows.append(([cell if isinstance(cell, Text) else plain(cell) for cell in padded], end_section))
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         if self.title:
@@ -110,7 +141,7 @@ class Sheet:
         return result
 
 
-def table(title: str, columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[str | Text]]) -> Sheet:
+def table(title: str, columns: Columns, rows: Iterable[Sequence[str | Text]] = ()) -> Sheet:
     """A table with these rows (`Sheet`)."""
     result = Sheet(title, columns)
     for row in rows:

@@ -83,7 +83,7 @@ def unpack_fit(body: bytes) -> tuple[str, SmoothFit]:
         raise DamagedFile(f"a fit of another form: {error}") from error
 
 
-NOBODY = "No verdicts yet, so all is guessed. Start here: nuggeteer judge RUN"
+NOBODY = "No verdicts yet, so everything is guessed. Begin with: nuggeteer judge RUN"
 
 
 def deciding_model(

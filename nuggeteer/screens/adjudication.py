@@ -62,7 +62,7 @@ class AdjudicationScreen:
             self._write(HELP)
         elif answer:
             self.failed += 1
-            self._write("nothing to take back" if answer == "u" else f"{answer!r} is no answer; ? explains them")
+            self._write("nothing to take back" if answer == "u" else f"{answer!r} is not an answer; ? explains them")
         return False
 
     def _left(self) -> int:

@@ -246,7 +246,7 @@ def forecast_line(forecast: Forecast | None, width: float | None, left: float | 
     """What the model expects reading to bring: until a `width`, or in the minutes that are `left`."""
     if forecast is None:
         return "This threshold model gives no probabilities"
-    now = f"Guesses leave it open by {number(forecast.now)}"
+    now = f"Guesses alone leave {number(forecast.now)} open"
     if width is not None:
         if forecast.now <= width:
             return f"{now}: the target {width:g} is reached"
@@ -258,6 +258,6 @@ def forecast_line(forecast: Forecast | None, width: float | None, left: float | 
     if left == 0:
         return now
     if left is not None:
-        return f"{now}; after them probably by {open_by(forecast.width_after(left))}"
+        return f"{now}; after that, probably {open_by(forecast.width_after(left))}"
     likely = forecast_words(forecast, AHEAD)
     return f"{now}; {likely}" if likely else now

@@ -169,7 +169,7 @@ def test_no_address_is_a_bug_of_ours(ask_folder, capsys, monkeypatch, url, more)
     code = main(["ask", "night", "--all", *more, "--collection", str(root)])
     told = capsys.readouterr().err
     assert code == 2
-    assert "[judge.fake] url is no address; write for example" in told
+    assert "[judge.fake] url is not an address; write for example" in told
     assert len(told) < 1000
 
 
@@ -187,4 +187,7 @@ def test_no_name_of_a_host_is_a_bug_of_ours(ask_folder, capsys, monkeypatch, hos
     (root / "nuggeteer.toml").write_text(settings)
     code = main(["ask", "night", "--all", "--collection", str(root)])
     printed = capsys.readouterr()
-    assert (code, "cannot connect" in printed.out) == (0, True) or (code, "is no address" in printed.err) == (2, True)
+    assert (code, "cannot connect" in printed.out) == (0, True) or (code, "is not an address" in printed.err) == (
+        2,
+        True,
+    )

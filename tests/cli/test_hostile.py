@@ -225,6 +225,10 @@ def test_json_names_files_as_they_are(folder):
     code, output = on_a_pipe("score", FILE, "--json", "scores.json")
     assert code == 0, output
     assert json.loads((folder / "scores.json").read_text(encoding="utf-8"))["runs"][0]["run"] == named
+    code, output = on_a_pipe("compare", FILE, "plain", "--allow-empty", "--json", "order.json")
+    assert code == 0, output
+    order = json.loads((folder / "order.json").read_text(encoding="utf-8"))
+    assert {run["run"] for run in order["runs"]} == {named, "plain"} == order["measures"]["f3"]["ranks"].keys()
     code, output = on_a_pipe("check", "--collection", ".", "--json", "problems.json")
     problems = json.loads((folder / "problems.json").read_text(encoding="utf-8"))["problems"]
     assert {Path(p["file"]).name for p in problems} >= {f"{named}.jsonl", "nuggets.jsonl"}

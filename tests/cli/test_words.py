@@ -72,7 +72,7 @@ def test_the_history_says_what_its_alarm_can_see(here, said):
 @pytest.mark.slow
 def test_a_plan_says_what_reading_cannot_do(here, said):
     out = said("judge", "build-101", "--plan", "0.05")
-    assert "Reading alone does not reach 0.050: with all read it is " in out
+    assert "Reading alone cannot reach 0.050: with everything read it is " in out
     assert "bottleneck" not in out
     out = said("plan", "build-101", "--width", "0.1")
     assert "without" not in out

@@ -61,7 +61,7 @@ def test_a_good_collection_has_no_problem(folder):
 def test_an_official_score_by_an_unknown_measure_is_named_once(folder):
     official = {"f3": 0.3, "piramid_f3": 0.4, "bleu": 12}
     write_lines(folder / "runs.jsonl", [{"run": "old", "official": official}, {"run": "new", "official": official}])
-    what = [("runs.jsonl", 1, "warning", f"'official' names '{name}', which is no measure") for name in official]
+    what = [("runs.jsonl", 1, "warning", f"'official' names '{name}', which is not a measure") for name in official]
     assert found(folder) == what[1:]
     assert check(folder)[0].remedy.startswith("did you mean pyramid_f3?")
 

@@ -95,7 +95,7 @@ def test_it_can_be_left_taken_back_and_taken_up_again(here, monkeypatch, capsys)
 def test_a_script_hears_of_lines_that_are_no_answers(here, monkeypatch, capsys):
     assert answer(monkeypatch, "what\n?\nu\n\x1b[31m\n1\ny\n") == 2
     out = capsys.readouterr().out
-    assert "'what' is no answer" in out
+    assert "'what' is not an answer" in out
     assert "nothing to take back" in out
     assert "\x1b" not in out
     assert (here / "agreed.txt").exists()

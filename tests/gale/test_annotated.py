@@ -317,8 +317,8 @@ def test_citations_survive_the_way_to_brackets_and_back(here):
         ("Chunk 1: a fox", "2: nothing is cited for chunk '1'"),
         ("Citation 1: x\nCitation 1: y", "5: Citation 1 a second time"),
         ("Chunk 1: a [[fox]]", "4: a chunk has no double brackets"),
-        ("Chunk 1: fox red\nCitation 1: x", "2: the chunk of the citation of 1 is no excerpt of the snippet"),
-        ("Chunk 1: a dog\nCitation 1: x", "2: the chunk of the citation of 1 is no excerpt of the snippet"),
+        ("Chunk 1: fox red\nCitation 1: x", "2: the chunk of the citation of 1 is not an excerpt of the snippet"),
+        ("Chunk 1: a dog\nCitation 1: x", "2: the chunk of the citation of 1 is not an excerpt of the snippet"),
     ],
 )
 def test_wrong_chunks_are_refused_at_their_line(here, capsys, lines, says):

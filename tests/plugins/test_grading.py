@@ -95,7 +95,7 @@ def test_promptfoo_is_given_what_its_contract_asks_for(sample):
     ("output", "variables", "config", "reason"),
     [
         ("", {"q": "?"}, {}, "no question of the key has this id or text: '?'"),
-        ({"a": 1}, {}, {}, "the output is no text"),
+        ({"a": 1}, {}, {}, "the output is not text"),
         ("", {}, {"colection": "qa"}, "config has an unknown 'colection'"),
         ("", {}, {"threshold": "high"}, "config.threshold is 'high'; write a number"),
         ("", {}, {"collection": "nowhere"}, "nowhere: there is no such folder"),

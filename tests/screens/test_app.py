@@ -152,7 +152,7 @@ def test_a_sitting_ends_with_the_card_in_view(begin):
     clock = [0.0]
     session = begin(minutes=5, clock=lambda: clock[0])
     screens = drive(session, "y")
-    assert screens[0][1].startswith("5 minutes left. Guesses leave it open by ")
+    assert screens[0][1].startswith("5 minutes left. Guesses alone leave ")
     assert "probably" in screens[0][1]
     clock[0] = 301
     session = begin(minutes=5, clock=lambda: clock[0])
@@ -374,7 +374,7 @@ def test_the_score_follows_behind_the_next_question(begin, recompute):
     assert session.state.interval == JudgingState.read(JudgingSubject(root, "tonight")).interval != before
     assert any(line.startswith(f"tonight  F(3) {session.state.interval.value:.3f}") for line in screens[-1])
     assert any(line.endswith("  2 verdicts") for line in screens[-1])
-    assert any(line.startswith("Guesses leave it open by ") for line in screens[-1])
+    assert any(line.startswith("Guesses alone leave ") for line in screens[-1])
 
 
 def test_what_is_left_to_a_target_is_said_in_minutes(begin):
@@ -420,7 +420,7 @@ def test_the_first_question_and_the_first_keys_do_not_wait_for_the_score(begin, 
             await settled(pilot.app, pilot)
             now = lines(pilot.app)
             assert now[0].startswith(f"tonight  F(3) {session.state.interval.value:.3f}  95 % ")
-            assert now[1].startswith("Guesses leave ")
+            assert now[1].startswith("Guesses alone leave ")
             assert now[0].endswith("  3 verdicts")
 
     asyncio.run(press())

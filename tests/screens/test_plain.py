@@ -125,7 +125,7 @@ def test_a_script_gets_a_score_only_if_it_names_a_width(begin, monkeypatch):
 
     session, said = type_(width=0.5)
     assert said[0].startswith(f"tonight  F(3) {session.state.interval.value:.3f}  95 % ")
-    assert re.match(r"Guesses leave it open by \d\.\d{3}; for 0\.5, about \d minutes? \(\d verdicts?\)", said[1])
+    assert re.match(r"Guesses alone leave \d\.\d{3} open; for 0\.5, about \d minutes? \(\d verdicts?\)", said[1])
     assert said[0].endswith("  0 verdicts")
     monkeypatch.setattr(Scorer, "score", lambda *arguments: pytest.fail("nobody asked for a score"))
     session, said = type_()
@@ -136,10 +136,10 @@ def test_a_script_gets_a_score_only_if_it_names_a_width(begin, monkeypatch):
 @pytest.mark.parametrize(
     ("minutes", "says"),
     [
-        (100, "Guesses leave it open by 0.550; probably by 0.450 after 10, 0.350 after 20 minutes"),
-        (17, "Guesses leave it open by 0.550; probably by 0.450 after 10, 0.380 after 17 minutes"),
-        (7, "Guesses leave it open by 0.550; probably by 0.480 after 7 minutes"),
-        (0, "Guesses leave it open by 0.550"),
+        (100, "Guesses alone leave 0.550 open; probably 0.450 after 10, 0.350 after 20 minutes"),
+        (17, "Guesses alone leave 0.550 open; probably 0.450 after 10, 0.380 after 17 minutes"),
+        (7, "Guesses alone leave 0.550 open; probably 0.480 after 7 minutes"),
+        (0, "Guesses alone leave 0.550 open"),
     ],
 )
 def test_no_more_reading_is_promised_than_there_is(minutes, says):
@@ -148,16 +148,16 @@ def test_no_more_reading_is_promised_than_there_is(minutes, says):
     ahead = Forecast(0.0, seconds, np.arange(minutes + 1), widths.clip(0), np.zeros(minutes + 1))
     assert forecast_line(ahead, None, None) == says
     if minutes == 100:
-        now = "Guesses leave it open by 0.550"
+        now = "Guesses alone leave 0.550 open"
         assert forecast_line(ahead, 0.3, None) == f"{now}; for 0.3, about 26 minutes (26 verdicts)"
         assert forecast_line(ahead, 0.6, None) == f"{now}: the target 0.6 is reached"
-        assert forecast_line(ahead, None, 12.0) == f"{now}; after them probably by 0.430"
+        assert forecast_line(ahead, None, 12.0) == f"{now}; after that, probably 0.430"
 
 
 def test_what_is_left_open_by_nothing_is_said_once():
     ahead = Forecast(0.0, np.array([0.0, 170.0]), np.array([0, 9]), np.array([0.034, 1e-9]), np.zeros(2))
-    assert forecast_line(ahead, None, None) == "Guesses leave it open by 0.034; all is read after about 3 minutes"
-    assert forecast_line(ahead, None, 10.0) == "Guesses leave it open by 0.034; after them probably by nothing"
+    assert forecast_line(ahead, None, None) == "Guesses alone leave 0.034 open; all is read after about 3 minutes"
+    assert forecast_line(ahead, None, 10.0) == "Guesses alone leave 0.034 open; after that, probably nothing"
 
 
 def test_a_file_of_answers_meets_the_same_questions_however_long_a_score_takes(begin, monkeypatch):
@@ -271,7 +271,7 @@ def test_a_text_can_do_nothing_to_the_terminal(collect, judge, fermi):
 def test_an_answer_that_moves_nothing_is_said_to(begin, monkeypatch):
     session = begin()
     session.state.score()
-    assert status(session, None, False)[1].startswith("Guesses leave it open by ")
+    assert status(session, None, False)[1].startswith("Guesses alone leave ")
     monkeypatch.setattr(type(session.state), "tells", lambda state, question: False)
     assert status(session, None, False)[1] == "No verdict on this answer moves F(3)"
 

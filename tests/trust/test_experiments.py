@@ -254,7 +254,7 @@ GOOD = 'title = "T"\nsource = "S"\nwhat = "data"\n'
         (GOOD + "steps = 0", "steps is 0"),
         (GOOD + "steps = true", "steps is True"),
         (GOOD + 'measure = "f"', "no measure is called 'f'"),
-        (GOOD + "[match]\nn = 1", "match is no list"),
+        (GOOD + "[match]\nn = 1", "match is not a list"),
         (GOOD + "[[match]]\nn = [1, 4]", r"\[\[match\]\] n is 4"),
         (GOOD + "[[match]]\nm = 1", r"\[\[match\]\] m is 1; there are n, stem"),
     ],

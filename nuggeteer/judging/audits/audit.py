@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.fields import as_written
+from nuggeteer.fields import as_written, valid_unicode
 from nuggeteer.formats.audits import Head, Unit, read_audit, write_audit
 from nuggeteer.formats.cache import own_path
 from nuggeteer.judging.audits.design import AuditCosts, Designs, begins
@@ -103,7 +103,7 @@ def _draw_units(
     key, composition = scorer.key, measure.auditable(scorer.key)
     if composition is None:
         if key.groups:
-            raise NuggeteerError("a key with groups of nuggets cannot be audited: its scores are no sums over nuggets")
+            raise NuggeteerError("a key with groups of nuggets cannot be audited: its scores are not sums over nuggets")
         raise NuggeteerError(f"{measure.name} cannot be audited here; recall, precision, F and pyramid F can")
     score = scorer.score(matched)
     guess = np.where(np.isnan(score.outcome.probability), 0.5, score.outcome.probability)
@@ -121,7 +121,7 @@ def _draw_units(
     }
     by = designs.best(planned)
     audit = designs.draw(by, rng)
-    at, run = as_written(datetime.now(UTC)), _unicode(matched.run.name)
+    at, run = as_written(datetime.now(UTC)), valid_unicode(matched.run.name)
     signature, seed = str(scorer.signature), scorer.seed
     head = Head(name, run, responses, _key(scorer), measure.name, planned, seed, at, signature, expected, by)
     size = np.repeat(audit.size, np.diff(audit.begin))
@@ -139,11 +139,6 @@ def _path(scorer: Scorer, matched: MatchedRun) -> Path:
 
 def stem(run: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]", "_", run)[:60].lstrip(".")
-
-
-def _unicode(name: str) -> str:
-    """The name of a file, with bytes that are not UTF-8 written as escapes."""
-    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def _key(scorer: Scorer) -> str:

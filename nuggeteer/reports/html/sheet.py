@@ -27,7 +27,7 @@ from nuggeteer.judging.state import AnswerCard, JudgingState
 from nuggeteer.reports.formatting import counted, importance
 from nuggeteer.reports.html import in_script, render
 from nuggeteer.reports.passages import excerpt
-from nuggeteer.reports.terminal import plain
+from nuggeteer.reports.terminal import say_whole
 from nuggeteer.text import verdict_form
 
 COUNT = 50  # verdicts on a sheet, unless the command says how many, or how many minutes
@@ -179,6 +179,6 @@ def as_json(sheet: Sheet, path: Path) -> dict[str, Any]:
 def draw(out: Console, sheet: Sheet, path: Path) -> None:
     asked = f"{counted(sheet.asked, 'verdict')} on answers to {counted(len(sheet.qids), 'question')}"
     takes = f"about {counted(ceil(sheet.minutes), 'minute')} of reading"
-    out.print(plain(f"{path} asks for {asked} of {sheet.title}, {takes}."), soft_wrap=True)
-    out.print(plain("Send it to an assessor; any browser opens it. Take what comes back with"), soft_wrap=True)
-    out.print(plain("  nuggeteer judge --import FILE --assessor NAME"), soft_wrap=True)
+    say_whole(out, f"{path} asks for {asked} of {sheet.title}, {takes}.")
+    say_whole(out, "Send it to an assessor; any browser opens it. Take what comes back with")
+    say_whole(out, "  nuggeteer judge --import FILE --assessor NAME")

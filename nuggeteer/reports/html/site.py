@@ -28,9 +28,8 @@ from nuggeteer.reports.builds import group_name
 from nuggeteer.reports.change_words import SIGNS
 from nuggeteer.reports.formatting import counted
 from nuggeteer.reports.html import Place, render, write
-from nuggeteer.reports.html.trend import TrendSection, title_of
-from nuggeteer.reports.model import file_name
-from nuggeteer.reports.terminal import plain
+from nuggeteer.reports.html.trend import TrendSection
+from nuggeteer.reports.terminal import say_whole
 
 INDEX, STATE = "index.html", "site.json"
 LARGEST = 50_000_000  # bytes of the state
@@ -105,7 +104,7 @@ class Site:
         """The page before that of the last of these builds."""
         for build in builds[-2:-1]:
             if build.scoring.build in self.pages:
-                return file_of(build.scoring.build), title_of(build)
+                return file_of(build.scoring.build), build.title
         return None
 
     def write_index(self, collection: str, history: History, found: Sequence[Trend]) -> None:
@@ -185,9 +184,9 @@ def as_json(site: Site) -> dict[str, Any]:
         BuildPage(build=build, page=file_of(build), decision=page.decision, made=build in site.made)
         for build, page in sorted(site.pages.items())
     ]
-    return SiteOutput(index=file_name(str(site.index)), builds=builds).as_data()
+    return SiteOutput(index=str(site.index), builds=builds).as_data()
 
 
 def draw(out: Console, site: Site) -> None:
     out.print(f"{counted(len(site.made), 'page')} made, {len(site.pages) - len(site.made)} kept.")
-    out.print(plain(f"The list is in {site.index}."), soft_wrap=True)
+    say_whole(out, f"The list is in {site.index}.")

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from markupsafe import Markup
 
-from nuggeteer.history.trend import Build, NuggetTimelines, Trend
+from nuggeteer.history.trend import NuggetTimelines, Trend
 from nuggeteer.measures import parse
 from nuggeteer.reports import charts
-from nuggeteer.reports.formatting import (
-    between,
-    difference_of,
-    number,
-    percent,
-)
+from nuggeteer.reports.formatting import build_cells, number
 
 BUILDS = 60  # of the trend
+CELLS = ("value", "span", "change", "nuggets", "known")  # that the page's tables name
 
 
 class TrendSection:
@@ -49,36 +44,20 @@ class TrendSection:
     @property
     def builds(self) -> list[dict[str, Any]]:
         """The recorded builds, the newest first."""
-        trend, timelines = self.trend, self.timelines
-        gained, lost = timelines.gained.sum(axis=0), timelines.lost.sum(axis=0)
-        rows: list[dict[str, Any]] = []
-        for i in range(max(len(trend.builds) - self.last, 0), len(trend.builds)):
-            build, scoring = trend.builds[i], trend.builds[i].scoring
-            rows.append(
-                {
-                    "build": scoring.build,
-                    "time": scoring.time[:16].replace("T", " "),
-                    "name": title_of(build),
-                    "value": number(build.interval.value),
-                    "span": between(build.interval),
-                    "change": "" if np.isnan(trend.delta[i]) else difference_of(float(trend.delta[i])),
-                    "nuggets": f"+{gained[i]} −{lost[i]}" if timelines.compared[i] else "",
-                    "known": percent(scoring.known, scoring.known + scoring.guessed),
-                    "comparable": build.comparable,
-                }
-            )
-        return rows[::-1]
+        every = self.trend.builds
+        return [self._row(i) for i in reversed(range(max(len(every) - self.last, 0), len(every)))]
+
+    def _row(self, i: int) -> dict[str, Any]:
+        build = self.trend.builds[i]
+        cells = dict(zip(CELLS, build_cells(self.trend, self.timelines, i), strict=True))
+        about = {"build": build.scoring.build, "time": build.minute, "name": build.title}
+        return about | cells | {"comparable": build.comparable}
 
     @property
     def alarms(self) -> list[str]:
         trend = self.trend
         return [
-            f"{'Worse' if change.worse else 'Better'} since {title_of(trend.builds[change.since])}: from "
-            f"{number(change.before)} to {number(change.after)}; noticed with {title_of(trend.builds[change.at])}."
+            f"{'Worse' if change.worse else 'Better'} since {trend.builds[change.since].title}: from "
+            f"{number(change.before)} to {number(change.after)}; noticed with {trend.builds[change.at].title}."
             for change in trend.alarm.changes
         ]
-
-
-def title_of(build: Build) -> str:
-    scoring = build.scoring
-    return f"{scoring.run} ({scoring.label})" if scoring.label else scoring.run

@@ -91,7 +91,7 @@ def read_definition(path: Path) -> Definition:
     if not 1 <= table.get("steps", 50) <= 1000:
         raise fail(path, f"steps is {table['steps']}", "write a number from 1 to 1000")
     if not isinstance(match, list) or not all(isinstance(one, dict) for one in match):
-        raise fail(path, "match is no list of tables", "write [[match]]")
+        raise fail(path, "match is not a list of tables", "write [[match]]")
     try:
         parse(table.get("measure", "f3"))
         combinations = tuple(combination for one in match for combination in _combinations(one))

@@ -87,7 +87,7 @@ def test_a_plan_in_words(sample, tmp_path, capsys, monkeypatch):
     out = capsys.readouterr().out
     made = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
     assert made["questions_needed"] > made["questions"]
-    assert f"For that, about {made['questions_needed']} questions." in " ".join(out.split())
+    assert f"About {made['questions_needed']} questions would." in " ".join(out.split())
     assert re.search(rf"--minutes {ceil(made['minutes'])} +{ceil(made['minutes'])} +{made['guided']} ", out)
     assert re.search(rf"--audit {made['audited']} +{ceil(made['audit_minutes'])} ", out)
     assert all(len(line) <= 80 for line in out.splitlines())
