@@ -166,7 +166,7 @@ NOT_READERS = {
     "reports.html.sheet.as_json": "a name",
     "reports.html.sheet.draw": "a name",
     "formats.settings.with_truth": "read_settings",
-    "scoring.deciding.unpack_fit": "only bytes that this user's key has proved; test_own_files.py",
+    "formats.cache.unpack_arrays": "only bytes that this user's key has proved; test_own_files.py",
     "testing.assert_no_vital_lost": "read_collection",
     "testing.assert_not_worse": "read_collection",
 }
