@@ -19,8 +19,8 @@ from typing import Any
 from msgspec import structs
 
 from nuggeteer.collection.foreign import format_of
-from nuggeteer.collection.manifest import institution_of
 from nuggeteer.collection.names import refuse_file
+from nuggeteer.collection.runs import institution_of
 from nuggeteer.errors import NuggeteerError, Problem, stop_at_errors
 from nuggeteer.formats.bundle import Bundle, as_json, read_bundle, write_bundles
 from nuggeteer.formats.jsonl import bare_name, write_whole
