@@ -247,8 +247,8 @@ class AnswerParts(Shown):
 class Run(Shown):
     """One system's answers, stored by column so that a million responses take little memory.
 
-    Responses lie in the order of `key`'s questions, and in run order within a question: those to
-    question i are `offsets[i]:offsets[i + 1]`. `parts` is None where each record of the run is one response.
+    Responses lie in the order of `key`'s questions, and in run order within a question (`own`). `parts` is None where
+    each record of the run is one response.
     """
 
     name: str
@@ -271,6 +271,10 @@ class Run(Shown):
         """The normalised texts, which is how texts are compared; kept because they are needed often."""
         return list(map(normalised, self.texts))
 
+    def own(self, question: int) -> slice:
+        """Where the responses to a question are, by its position in the key."""
+        return slice(int(self.offsets[question]), int(self.offsets[question + 1]))
+
     def rank(self, response: int) -> int:
         """The place of a response within its answer, from 1."""
         return response - int(self.offsets[self.question[response]]) + 1
@@ -283,10 +287,12 @@ class Run(Shown):
 
     def answer(self, question: int) -> str:
         """The whole answer to a question, by its position in the key; its records joined by line feeds."""
-        first, last = int(self.offsets[question]), int(self.offsets[question + 1])
-        if self.parts is None or first == last:
-            return "\n".join(self.texts[first:last])
-        return "\n".join(self.parts.records[int(self.parts.record[first]) : int(self.parts.record[last - 1]) + 1])
+        own = self.own(question)
+        if self.parts is None or own.start == own.stop:
+            return "\n".join(self.texts[own])
+        return "\n".join(
+            self.parts.records[int(self.parts.record[own.start]) : int(self.parts.record[own.stop - 1]) + 1]
+        )
 
     def docid(self, response: int) -> str | None:
         return None if self.docids is None else self.docids[response]
@@ -294,8 +300,8 @@ class Run(Shown):
 
 @dataclass(frozen=True, repr=False)
 class AnswerKey(Shown):
-    """All nuggets, by question: those of question i are `offsets[i]:offsets[i + 1]`. `groups` are nuggets that count as
-    one. What counts (`vital`, `weight` and so on) is a group at its carrier, and nothing at its other nuggets."""
+    """All nuggets, by question (`own`). `groups` are nuggets that count as one. What counts (`vital`, `weight` and so
+    on) is a group at its carrier, and nothing at its other nuggets."""
 
     questions: tuple[Question, ...]
     nuggets: tuple[Nugget, ...]
@@ -313,7 +319,11 @@ class AnswerKey(Shown):
 
     def __iter__(self) -> Iterator[tuple[Question, tuple[Nugget, ...]]]:
         for i, question in enumerate(self.questions):
-            yield question, self.nuggets[self.offsets[i] : self.offsets[i + 1]]
+            yield question, self.nuggets[self.own(i)]
+
+    def own(self, question: int) -> slice:
+        """Where the nuggets of a question are."""
+        return slice(int(self.offsets[question]), int(self.offsets[question + 1]))
 
     @cached_property
     def position(self) -> dict[str, int]:

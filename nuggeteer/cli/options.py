@@ -133,13 +133,10 @@ def read(args: argparse.Namespace) -> Collection:
 def _decided_by(collection: Collection, model: str) -> Collection:
     """The collection, with this threshold model in place of that of its settings. Naming code on the command line lets
     it run, in worker processes too."""
-    from dataclasses import replace
-
     from nuggeteer.settings import ALLOWED_MODELS, Threshold, allow
 
     allow(ALLOWED_MODELS, model)
-    threshold = Threshold(model, value=collection.settings.threshold.value)
-    return replace(collection, settings=replace(collection.settings, threshold=threshold))
+    return collection.with_settings(threshold=Threshold(model, value=collection.settings.threshold.value))
 
 
 def moment(text: str) -> str:
@@ -166,4 +163,4 @@ def matched_by(collection: Collection, matcher: str | None, judges: str | None =
         match = replace(match, matcher=matcher)
     if judges is not None:
         match = replace(match, judges=judge_files(collection.root, filter(None, judges.split(","))))
-    return replace(collection, settings=replace(collection.settings, match=match))
+    return collection.with_settings(match=match)

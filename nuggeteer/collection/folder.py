@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -162,6 +163,16 @@ class Collection(Shown):
     def has_run(self, name: str) -> bool:
         """Whether there is a run of that name, or a file."""
         return find_run(name, self.root, self.files_of_runs) is not None
+
+    def but(self, **changes: Any) -> Collection:
+        """The collection with something else in its place. Runs that were read are not read again."""
+        result = replace(self, **changes)
+        result._runs.update(self._runs)
+        return result
+
+    def with_settings(self, **changes: Any) -> Collection:
+        """The collection with other tables of settings, but for how answers are cut."""
+        return self.but(settings=replace(self.settings, **changes))
 
     @cached_property
     def _runs(self) -> dict[Path, Run]:

@@ -68,10 +68,7 @@ def same_texts(key: AnswerKey, first: MatchedRun, second: MatchedRun) -> tuple[B
     """The questions to which both return the same texts, however often; and those with equal counts and lengths too."""
     alike, identical = np.zeros((2, len(key.questions)), dtype=bool)
     for question in range(len(key.questions)):
-        texts = [
-            sorted(map(verdict_form, matched.run.texts[slice(*matched.run.offsets[question : question + 2])]))
-            for matched in (first, second)
-        ]
+        texts = [sorted(map(verdict_form, matched.run.texts[matched.run.own(question)])) for matched in (first, second)]
         alike[question] = set(texts[0]) == set(texts[1])
         identical[question] = texts[0] == texts[1]
     return alike, identical & (first.length == second.length)
@@ -179,7 +176,7 @@ def _likeness(scorer: Scorer, old: MatchedRun, new: MatchedRun, changed: Bools) 
     cosines, questions = [], np.flatnonzero(changed)
     grams = scorer.material.grams.read(
         [
-            "\n".join(run.run.normalised_texts[slice(*run.run.offsets[question : question + 2])])
+            "\n".join(run.run.normalised_texts[run.run.own(question)])
             for question in questions.tolist()
             for run in (old, new)
         ]

@@ -138,7 +138,7 @@ def basis_of(diff: Diff) -> Basis:
     if known[diff.key.counted].all():
         return "read"
     before, after = (
-        [frozenset(map(verdict_form, run.texts[slice(*run.offsets[q : q + 2])])) for q in range(len(run.offsets) - 1)]
+        [frozenset(map(verdict_form, run.texts[run.own(q)])) for q in range(len(run.offsets) - 1)]
         for run in (diff.old_run, diff.new_run)
     )
     new = np.array([bool(after[q] - before[q]) for q in range(len(after))], dtype=bool)

@@ -123,7 +123,7 @@ def unread(key: AnswerKey, found: Sequence[StrangeAnswers], new: MatchedRun) -> 
 
 
 def _text(run: Run, question: int) -> _Answer:
-    return _Answer("\n".join(filter(None, run.normalised_texts[slice(*run.offsets[question : question + 2])])))
+    return _Answer("\n".join(filter(None, run.normalised_texts[run.own(question)])))
 
 
 def _found(what: str, questions: tuple[int, ...], of: int) -> StrangeAnswers | None:

@@ -20,7 +20,7 @@ from nuggeteer.matching.choice import make
 from nuggeteer.matching.panel import Judge, Panel, read_judges
 from nuggeteer.records import Run
 from nuggeteer.scoring.deciding import model_for
-from nuggeteer.scoring.known import VerdictIndex
+from nuggeteer.scoring.known import known_in
 from nuggeteer.scoring.scorer import Scorer, material, score
 from nuggeteer.scoring.signature import signature_parts
 
@@ -54,8 +54,7 @@ def find_causes(collection: Collection, diff: Diff, seed: int = 0) -> Causes | N
         return None
     measure = delta.measure.name
     heard = _heard_then(collection, then, scoring.time)
-    before = replace(collection, judgements=tuple(j for j in collection.judgements if _until(j.at, scoring.time)))
-    before._runs.update(collection._runs)
+    before = collection.but(judgements=tuple(j for j in collection.judgements if _until(j.at, scoring.time)))
     as_then = _value(before, diff.old_run, heard, measure, seed)
     with_verdicts = _value(collection, diff.old_run, heard, measure, seed)
     # Not `delta.old`, which includes part of what the words of both builds say about their difference.
@@ -116,11 +115,10 @@ def _heard_then(collection: Collection, names: tuple[str, ...], time: str) -> li
 
 def _value(collection: Collection, run: Run, judges: list[Judge], measure: str, seed: int) -> float | None:
     """The score of a run with these judges only."""
-    split = collection.settings.answers.split
-    known = VerdictIndex(collection.key, collection.judgements, collection.judged_runs, split)
+    known = known_in(collection)
     given = material(collection, known)
     matcher = make(replace(given, settings=replace(given.settings, judges=())))
     if any(judge.matches for judge in judges):
-        matcher = Panel(matcher, collection.key, judges, split)
+        matcher = Panel(matcher, collection.key, judges, collection.settings.answers.split)
     scorer = Scorer(collection, [measure], model_for(collection, matcher, known), seed, matcher=matcher)
     return scorer.score(scorer.read(run)).measures[measure].value

@@ -123,7 +123,7 @@ class ReadingOrder:
 
     def _lot(self, question: int) -> float:
         """An exponential random number that depends on the question, the answers and the seed."""
-        texts = [run.text[_answer_to(run, question)] for run in self.runs]
+        texts = [run.text[run.run.own(question)] for run in self.runs]
         name = f"{self.scorer.key.questions[question].qid} {' '.join(map(str, np.concatenate(texts).tolist()))}"
         number = int(joined(np.array([key_of(name)], dtype=np.uint64), self.scorer.seed, 21)[0])
         return float(-np.log((number + 1) / 2.0**64))
@@ -143,9 +143,7 @@ class ReadingOrder:
         whole = sum(gain for gain, _, _ in items)
         seconds = {nugget: self.pace.decision(key.nuggets[nugget].descriptions[0]) for _, _, nugget in items}
         asked = self.pace.reading(key.questions[question].text)
-        texts = [
-            self.pace.reading(*run.run.texts[slice(*run.run.offsets[question : question + 2])]) for run in self.runs
-        ]
+        texts = [self.pace.reading(*run.run.texts[run.run.own(question)]) for run in self.runs]
         items.sort(key=lambda item: (-item[0] / seconds[item[2]], item[1], item[2]))
         most = MOST * len(self.runs)
         for some in (items[first : first + most] for first in range(0, len(items), most)):
@@ -182,10 +180,6 @@ def outcomes_of(scorer: Scorer, runs: Sequence[MatchedRun]) -> list[Outcome]:
         return [scorer.find(runs[0])]
     pair = drawn_pair(scorer, runs[1], runs[0])
     return [pair.new, pair.old]
-
-
-def _answer_to(run: MatchedRun, question: int) -> slice:
-    return slice(int(run.run.offsets[question]), int(run.run.offsets[question + 1]))
 
 
 def suggest(

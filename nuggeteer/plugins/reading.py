@@ -26,6 +26,7 @@ from nuggeteer.history.trend import nugget_timelines, trends
 from nuggeteer.judging.suggest import suggest
 from nuggeteer.measures import DEFAULT, parse
 from nuggeteer.reports import changes, history, problems, scores
+from nuggeteer.reports.suggestions import SuggestedVerdict
 from nuggeteer.scoring.matched_run import MatchedRun
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.text import escaped
@@ -102,18 +103,17 @@ class Reading:
     def suggest(
         self, run: str, against: str | None = None, measure: str = DEFAULT[0].name, most: int = 10
     ) -> dict[str, Any]:
-        """The pairs of a nugget and a response whose verdicts would narrow the score of `run`, or its difference to
-        `against`, most. A person judges them with `nuggeteer judge RUN`; an agent does not."""
+        """The answers whose reading would narrow the score of `run`, or its difference to `against`, most, and the
+        nuggets to look for in them. A person judges them with `nuggeteer judge RUN`; an agent does not."""
         with self._reading():
             scorer = self._scorer(measure)
             read = [self._read(scorer, name) for name in (run, against) if name is not None]
-            pairs = suggest(scorer, read[0], scorer.measures[0], _check_most(most), *read[1:])
-            rows = []
-            for pair in pairs:
-                nugget, own = scorer.key.nuggets[pair.nugget], read[pair.run].run
-                about = {"qid": nugget.qid, "nugget": nugget.nugget, "description": nugget.descriptions[0]}
-                where = {"run": own.name, "rank": own.rank(pair.response), "text": own.texts[pair.response]}
-                rows.append({**about, **where, "probability": pair.probability, "share": pair.share})
+            asked = suggest(scorer, read[0], scorer.measures[0], _check_most(most), *read[1:])
+            rows = [
+                {"description": scorer.key.nuggets[one.nugget].descriptions[0]}
+                | SuggestedVerdict.of(scorer.key, [matched.run for matched in read], one).as_data()
+                for one in asked
+            ]
             return _as_shown({"measure": scorer.measures[0].name, "suggestions": rows})
 
     def explain(self, run: str, qid: str, nugget: str) -> dict[str, Any]:

@@ -8,11 +8,11 @@ from typing import Annotated, Any, Literal
 from rich.console import Console
 from rich.text import Text
 
-from nuggeteer.fields import Count, Ends, Number, Part, Share, about
+from nuggeteer.fields import Count, Ends, Number, Part, Share, about, copied
 from nuggeteer.judging.forecast import Forecast
 from nuggeteer.judging.state import JudgingState
 from nuggeteer.judging.suggest import Suggestion, first_cards
-from nuggeteer.records import Run
+from nuggeteer.records import AnswerKey, Run
 from nuggeteer.reports.formatting import forecast_words, number, open_by
 from nuggeteer.reports.passages import beginning
 from nuggeteer.reports.terminal import plain, table
@@ -43,6 +43,21 @@ class SuggestedVerdict(Part):
     ]
     seconds: Annotated[float, about("What this verdict takes after those before it.")]
 
+    @classmethod
+    def of(cls, key: AnswerKey, runs: Sequence[Run], suggestion: Suggestion) -> SuggestedVerdict:
+        nugget, run = key.nuggets[suggestion.nugget], runs[suggestion.run]
+        whole = suggestion.scope == "answer"
+        return copied(
+            cls,
+            suggestion,
+            qid=nugget.qid,
+            nugget=nugget.nugget,
+            run=run.name,
+            rank=run.rank(suggestion.response),
+            docid=None if whole else run.docid(suggestion.response),
+            text=run.answer(key.position[nugget.qid]) if whole else run.texts[suggestion.response],
+        )
+
 
 class SuggestionsOutput(Part):
     """At least as many verdicts as asked for, in the order in which they are asked, those of one answer together."""
@@ -71,7 +86,9 @@ def as_json(state: JudgingState, count: int) -> dict[str, Any]:
         value=state.interval.value,
         judging=state.interval.judging,
         suggestions=[
-            _suggested(state, suggestion) for card in first_cards(state.cards, count) for suggestion in card.suggestions
+            SuggestedVerdict.of(state.key, runs, suggestion)
+            for card in first_cards(state.cards, count)
+            for suggestion in card.suggestions
         ],
         width_after=None if ahead is None else {str(m): _width(ahead, m) for m in (0, *AFTER)},
     ).as_data()
@@ -80,23 +97,6 @@ def as_json(state: JudgingState, count: int) -> dict[str, Any]:
 def _width(ahead: Forecast, minutes: int) -> float:
     width = ahead.width_after(minutes)
     return width if width > TINY else 0.0
-
-
-def _suggested(state: JudgingState, suggestion: Suggestion) -> SuggestedVerdict:
-    nugget, run = state.key.nuggets[suggestion.nugget], _runs(state)[suggestion.run]
-    whole = suggestion.scope == "answer"
-    return SuggestedVerdict(
-        qid=nugget.qid,
-        nugget=nugget.nugget,
-        run=run.name,
-        scope=suggestion.scope,
-        rank=run.rank(suggestion.response),
-        docid=None if whole else run.docid(suggestion.response),
-        text=run.answer(state.key.position[nugget.qid]) if whole else run.texts[suggestion.response],
-        probability=suggestion.probability,
-        share=suggestion.share,
-        seconds=suggestion.seconds,
-    )
 
 
 def draw(out: Console, state: JudgingState, count: int) -> None:

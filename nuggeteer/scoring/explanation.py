@@ -68,7 +68,7 @@ class Explainer:
         """The judged texts of a question as they were written, by their normalised text."""
         result: dict[str, str] = {}
         for run in self._collection.judged_runs:
-            own = slice(*run.offsets[question : question + 2])
+            own = run.own(question)
             for identity, text in zip(run.normalised_texts[own], run.texts[own], strict=True):
                 result.setdefault(identity, text)
         for text in self._judged_texts.get(self._collection.key.questions[question].qid, ()):

@@ -33,6 +33,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from nuggeteer.collection.folder import Collection
 from nuggeteer.formats.sentences import responses_in
 from nuggeteer.records import AnswerKey, Bools, Ints, Judgement, Run, Vector, ragged
 from nuggeteer.settings import Split
@@ -322,3 +323,9 @@ class VerdictIndex:
             if judgement.verdict and judgement.run == run:
                 found[self._key.nugget_position[judgement.qid, judgement.nugget]] = True
         return found
+
+
+def known_in(collection: Collection) -> VerdictIndex:
+    """What its verdicts and its judged runs say."""
+    split = collection.settings.answers.split
+    return VerdictIndex(collection.key, collection.judgements, collection.judged_runs, split)

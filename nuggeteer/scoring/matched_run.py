@@ -176,7 +176,7 @@ class MatchedRun(Shown):
         """The run's answers to some questions."""
         builds = [self.owners.get(question, self.build) for question in questions.tolist()]
         number = {build: i for i, build in enumerate(dict.fromkeys(builds))}
-        pieces = [pieces_of(self.run.texts[slice(*self.run.offsets[q : q + 2])]) for q in questions.tolist()]
+        pieces = [pieces_of(self.run.texts[self.run.own(q)]) for q in questions.tolist()]
         return AnswerSet(
             questions,
             np.array([number[build] for build in builds], dtype=np.int64),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import numpy as np
@@ -113,7 +113,7 @@ def parameters_of(
         listed = f"{did_you_mean(model, MODELS)}there are {', '.join(MODELS)}{also}"
         raise NuggeteerError(f"the model {model!r} has no thresholds of its own to show; {listed}")
     shown = _position(collection.key, nugget) if nugget is not None else None
-    collection = replace(collection, settings=replace(collection.settings, threshold=Threshold(model)))
+    collection = collection.with_settings(threshold=Threshold(model))
     scorer = Scorer(collection, jobs=jobs)
     evidence = _judged(scorer, jobs, "response")
     fitted = noisy.fit_noise_model(model, evidence)
@@ -157,8 +157,7 @@ def _judged(scorer: Scorer, jobs: int, by: Literal["answer", "response"]) -> Evi
 def _chances_by_pymc(collection: Collection, name: str, jobs: int) -> Parameters:
     """A model by our engine and by PyMC: the chances that they give to the judged pairs."""
     settings = Threshold(name)
-    collection = replace(collection, settings=replace(collection.settings, threshold=settings))
-    scorer = Scorer(collection, jobs=jobs)
+    scorer = Scorer(collection.with_settings(threshold=settings), jobs=jobs)
     evidence = _judged(scorer, jobs, unit_of(settings))
     fit: SmoothFit | NoisyThreshold
     if name == "smooth":

@@ -24,7 +24,7 @@ from nuggeteer.measures import DEFAULT, Measure, applicable
 from nuggeteer.records import Run, Vector
 from nuggeteer.scoring.deciding import deciding_model, signature_of_model
 from nuggeteer.scoring.evidence import Owners, gather_evidence, judged_texts, marked, prior_of
-from nuggeteer.scoring.known import VerdictIndex
+from nuggeteer.scoring.known import VerdictIndex, known_in
 from nuggeteer.scoring.matched_run import MatchedRun, read
 from nuggeteer.scoring.outcomes import Outcome, VerdictNoise, find
 from nuggeteer.scoring.scores import RunScore, Scores
@@ -78,9 +78,7 @@ class Scorer(Shown):
     @cached_property
     def known(self) -> VerdictIndex:
         """The human verdicts."""
-        return VerdictIndex(
-            self.key, self.collection.judgements, self.collection.judged_runs, self.collection.settings.answers.split
-        )
+        return known_in(self.collection)
 
     @cached_property
     def material(self) -> Material:
@@ -280,9 +278,7 @@ def compare_thresholds(collection: Collection, jobs: int = 1) -> Thresholds:
     """Fit and compare all threshold models on the human verdicts of a collection."""
     from nuggeteer.thresholds.selection import Thresholds, compare
 
-    known = VerdictIndex(
-        collection.key, collection.judgements, collection.judged_runs, collection.settings.answers.split
-    )
+    known = known_in(collection)
     matcher = make(material(collection, known))
     evidence = gather_evidence(collection, matcher, known, jobs, "response", carried_over=False)
     found = compare(evidence, prior_of(matcher))

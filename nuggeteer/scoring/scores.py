@@ -138,7 +138,7 @@ class Scores(Shown):
 
     def found_of_total(self, run: RunScore, question: int) -> tuple[list[int], list[int]]:
         """[found, in the key] for the vital and for the okay nuggets of a question."""
-        own = slice(self.key.offsets[question], self.key.offsets[question + 1])
+        own = self.key.own(question)
         found, vital, okay = run.counted.found[own], self.key.vital[own], self.key.okay[own]
         return [int((found & vital).sum()), int(vital.sum())], [int((found & okay).sum()), int(okay.sum())]
 

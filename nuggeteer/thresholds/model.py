@@ -168,6 +168,14 @@ class ThresholdModel(Protocol):
         ...
 
 
+LEVELS = (np.arange(101) / 100) ** 2  # the scores that are tried as thresholds
+
+
+def lowest_level(likely: Bools) -> Vector:
+    """The lowest of the LEVELS that is likely, in each row; NaN if none is."""
+    return np.where(likely.any(axis=-1), LEVELS[likely.argmax(axis=-1)], np.nan)
+
+
 def probability(model: ThresholdModel, units: Units) -> Vector:
     """P(yes) of each unit, with everything that the model does not know integrated out; NaN if it gives none."""
     draws = model.draw(DRAWN, 0)

@@ -31,10 +31,9 @@ import numpy as np
 import scipy
 
 from nuggeteer.records import Ints, Matrix, Vector
-from nuggeteer.thresholds.model import Evidence, Units
+from nuggeteer.thresholds.model import LEVELS, Evidence, Units, lowest_level
 from nuggeteer.thresholds.quadrature import Marginal, Nodes, locate, resolve, spread_nodes
 from nuggeteer.thresholds.rows import RandomRows, joined, random_rows
-from nuggeteer.thresholds.sampled import LEVELS
 from nuggeteer.thresholds.steps import (
     BEYOND,
     LOG10,
@@ -161,7 +160,7 @@ class NoisyThreshold:
         asked, position = np.unique(nugget, return_inverse=True)
         units = Units.of_scores(np.tile(LEVELS, len(asked)), np.repeat(asked, len(LEVELS)))
         likely = self.fit.probability(units).reshape(len(asked), len(LEVELS)) >= 0.5
-        return np.asarray(np.where(likely.any(axis=1), LEVELS[likely.argmax(axis=1)], np.nan)[position])
+        return np.asarray(lowest_level(likely)[position])
 
     def probability(self, units: Units) -> Vector:
         """P(yes) of each unit, exactly."""

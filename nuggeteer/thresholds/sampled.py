@@ -17,12 +17,11 @@ import scipy
 from nuggeteer.display import Shown
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.records import Ints, Matrix, Vector
-from nuggeteer.thresholds.model import Build, Evidence, Units
+from nuggeteer.thresholds.model import LEVELS, Build, Evidence, Units, lowest_level
 from nuggeteer.thresholds.rows import RandomRows, joined, key_of, random_rows
 from nuggeteer.thresholds.steps import Steps, steps_of, units_of
 
 Parameters = Mapping[str, Vector]
-LEVELS = (np.arange(101) / 100) ** 2  # the scores that are tried as thresholds
 BLOCK = 1 << 21  # probabilities at a time
 
 
@@ -69,8 +68,7 @@ class SampledModel(Shown):
         if nugget not in self._thresholds:
             parameters = self._parameters(self.posterior, None, 0)
             mean = self._chance(Units.of_scores(LEVELS, np.full(len(LEVELS), nugget)), parameters).mean(axis=0)
-            likely = mean >= 0.5
-            self._thresholds[nugget] = float(LEVELS[likely.argmax()]) if likely.any() else np.nan
+            self._thresholds[nugget] = float(lowest_level(mean >= 0.5))
         return self._thresholds[nugget]
 
     @cached_property
@@ -232,8 +230,7 @@ class SampledSmooth(Shown):
         level = self.posterior["nugget"].mean(axis=0)[nugget]
         level = level + self.posterior["question"].mean(axis=0)[self.question_of_nugget[nugget]]
         b = self.posterior["b"].mean(axis=0)
-        likely = b[0] + b[1] * LEVELS[None, :] + level[:, None] >= 0
-        return np.where(likely.any(axis=1), LEVELS[likely.argmax(axis=1)], np.nan)
+        return lowest_level(b[0] + b[1] * LEVELS[None, :] + level[:, None] >= 0)
 
     def draw(self, count: int, seed: int) -> SampledSmoothDraws:
         rows = rows_of(len(self.posterior["b"]), count, seed)

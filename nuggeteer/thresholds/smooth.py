@@ -33,11 +33,9 @@ import scipy
 
 from nuggeteer.display import Shown
 from nuggeteer.records import Ints, Matrix, Vector
-from nuggeteer.thresholds.model import AnswerSet, Build, Keys, Units, probability
+from nuggeteer.thresholds.model import LEVELS, AnswerSet, Build, Keys, Units, lowest_level, probability
 from nuggeteer.thresholds.prior import of_score
 from nuggeteer.thresholds.rows import joined, key_of, random_rows
-
-LEVELS = (np.arange(101) / 100) ** 2  # the scores that are tried as thresholds
 
 
 @dataclass(frozen=True, repr=False)
@@ -135,8 +133,7 @@ class SmoothFit(Shown):
                 clues[:, self.names.index(name)] = values
         rise = clues @ self.b
         level = self._nugget_means[nugget] + self._question_means[self.question_of_nugget[nugget]]
-        likely = rise[None, :] + level[:, None] >= 0
-        return np.where(likely.any(axis=1), LEVELS[likely.argmax(axis=1)], np.nan)
+        return lowest_level(rise[None, :] + level[:, None] >= 0)
 
     @cached_property
     def _nugget_means(self) -> Vector:

@@ -25,7 +25,7 @@ from nuggeteer.fields import Count, Number, Part, about
 from nuggeteer.records import Bools, Ints, Judgement, Vector, number_or_none, ragged
 from nuggeteer.scoring.deciding import fitted_to
 from nuggeteer.scoring.evidence import gather_evidence
-from nuggeteer.scoring.known import UNKNOWN, YES, VerdictIndex
+from nuggeteer.scoring.known import UNKNOWN, YES, VerdictIndex, known_in
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.statistics.coefficients import (
     alpha,
@@ -297,7 +297,7 @@ def _known_without(collection: Collection, assessor: str, verdicts: _VerdictTabl
     """What is known about each pair without one person's verdicts, including from the silence of judged runs."""
     key = collection.key
     rest = [judgement for judgement in collection.judgements if judgement.assessor != assessor]
-    known = VerdictIndex(key, rest, collection.judged_runs, collection.settings.answers.split)
+    known = known_in(collection.but(judgements=tuple(rest)))
     states = known(list(map(normalised, verdicts.texts)), verdicts.question.astype(np.int32))
     begin, _ = ragged(key.offsets[verdicts.question], key.counts[verdicts.question])
     own = states[begin[:-1] + verdicts.nugget - key.offsets[verdicts.question]]

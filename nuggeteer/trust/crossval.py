@@ -8,9 +8,9 @@ stays known, as it would for tonight's build.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import numpy as np
 from msgspec import structs
@@ -24,10 +24,10 @@ from nuggeteer.matching.choice import make
 from nuggeteer.matching.remembered import Remembered
 from nuggeteer.measures import Answers, Measure, applicable
 from nuggeteer.measures.base import per_question, ratio
-from nuggeteer.records import AnswerKey, Bools, Ints, RunInfo, Vector
+from nuggeteer.records import AnswerKey, Bools, Ints, Run, RunInfo, Vector
 from nuggeteer.scoring.deciding import fitted_to, unit_of
 from nuggeteer.scoring.evidence import Owners, gather_evidence
-from nuggeteer.scoring.known import PARTLY, UNKNOWN, YES, States, VerdictIndex
+from nuggeteer.scoring.known import PARTLY, UNKNOWN, YES, States, VerdictIndex, known_in
 from nuggeteer.scoring.matched_run import MatchedRun, read, units_of_pairs
 from nuggeteer.scoring.outcomes import Outcome, VerdictNoise, find
 from nuggeteer.scoring.scorer import material
@@ -39,6 +39,7 @@ from nuggeteer.thresholds import FixedThreshold, ThresholdModel, noisy
 from nuggeteer.thresholds.model import Build, probability
 from nuggeteer.trust.reliability import Guesses, GuessQuality, quality
 
+T = TypeVar("T")
 QuestionText = tuple[int, str]  # a question's position in the key, and a text
 FIXED = "fixed"
 MODELS = (FIXED, *noisy.NAMES, "smooth")
@@ -129,15 +130,7 @@ def with_builds_apart(collection: Collection) -> Collection:
     if len({collection.group(run) for run in runs}) != 1:
         return collection
     alone = {run: structs.replace(collection.manifest.get(run, RunInfo(run)), group=None) for run in runs}
-    result = replace(collection, manifest={**collection.manifest, **alone})
-    result._runs.update(collection._runs)
-    return result
-
-
-def known_in(collection: Collection) -> VerdictIndex:
-    """What its verdicts and its judged runs say."""
-    split = collection.settings.answers.split
-    return VerdictIndex(collection.key, collection.judgements, collection.judged_runs, split)
+    return collection.but(manifest={**collection.manifest, **alone})
 
 
 def groups_of(collection: Collection) -> list[str]:
@@ -149,6 +142,23 @@ def groups_of(collection: Collection) -> list[str]:
             " judge texts of another system, or say in runs.jsonl of which group each run is"
         )
     return groups
+
+
+def of_each_run(
+    collection: Collection, told: Callable[[Collection, Sequence[Run]], Sequence[T]], jobs: int = 1
+) -> dict[str, T]:
+    """What is told of each run with verdicts by the collection without its group."""
+    from joblib import Parallel, delayed
+
+    groups = groups_of(collection)
+    tasks = (delayed(_of_group)((collection, group, told)) for group in groups)  # a tuple: see `crossval`
+    return {name: one for part in Parallel(n_jobs=min(jobs, len(groups)))(tasks) for name, one in part}
+
+
+def _of_group(task: tuple[Collection, str, Callable[[Collection, Sequence[Run]], Sequence[T]]]) -> list[tuple[str, T]]:
+    collection, group, told = task
+    runs = [run for run in collection.assessed_runs if collection.group(run.name) == group]
+    return [(run.name, one) for run, one in zip(runs, told(without(collection, group), runs), strict=True)]
 
 
 def shared_matcher(collection: Collection, truth: VerdictIndex, jobs: int = 1) -> Matcher | None:
@@ -182,9 +192,7 @@ def without(collection: Collection, group: str) -> Collection:
         name: structs.replace(info, judged="none") if collection.group(name) == group else info
         for name, info in collection.manifest.items()
     }
-    result = replace(collection, judgements=kept, manifest=manifest)
-    result._runs.update(collection._runs)  # read once
-    return result
+    return collection.but(judgements=kept, manifest=manifest)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from nuggeteer.cli.main import main
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.comparing.diff import diff
 from nuggeteer.errors import NuggeteerError
@@ -130,6 +131,17 @@ def test_every_tool_answers_and_writes_nothing(folder):
     assert [build["label"] for build in told["history"]["trends"][0]["builds"]] == ["build-102", "build-103"]
     assert {pair["run"] for pair in told["suggest"]["suggestions"]} <= {"build-102", "build-103"}
     assert told["explain"]["question"] == "Who was Ada Lovelace?"
+
+
+@pytest.mark.slow
+def test_it_suggests_what_judge_asks(folder, capsys):
+    told = Reading(folder).suggest("build-103", "build-102", most=5)["suggestions"]
+    pair = ["build-103", "--against", "build-102", "--collection", str(folder)]
+    assert main(["judge", *pair, "--list", "5", "--json", "-"]) == 0
+    asked = json.loads(capsys.readouterr().out)["suggestions"]
+    about = ("qid", "nugget", "run", "scope", "rank", "probability", "share", "seconds")
+    assert [[one[name] for name in about] for one in told] == [[one[name] for name in about] for one in asked]
+    assert {one["scope"] for one in told} == {"answer"}
 
 
 @pytest.mark.slow

@@ -42,7 +42,7 @@ def linear_bounds(
     others are known: which were `found`, and which `partly`."""
     if not composition.asks[question]:
         return (LinearBound(0.0, np.zeros(int(open_.sum()))),) * 2
-    own = slice(int(composition.key.offsets[question]), int(composition.key.offsets[question + 1]))
+    own = composition.key.own(question)
     weight, worldly, count = (
         composition.weight[own],
         composition.key.world_knowledge[own],

@@ -168,7 +168,7 @@ def at_least(size: Vector) -> Vector:
 def _lines(
     composition: Composition, question: int, state: NuggetState, open_: Bools, guess: Vector
 ) -> tuple[LinearBound, LinearBound]:
-    own = slice(int(composition.key.offsets[question]), int(composition.key.offsets[question + 1]))
+    own = composition.key.own(question)
     length = int(state.length[question])
     return linear_bounds(composition, question, length, open_[own], state.found[own], state.partly[own], guess[own])
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,14 +24,14 @@ from nuggeteer.matching.base import Matcher
 from nuggeteer.matching.choice import make
 from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.measures import Measure, parse
-from nuggeteer.records import Bools, Vector, number_or_none, ragged
+from nuggeteer.records import Bools, Run, Vector, number_or_none, ragged
 from nuggeteer.scoring.deciding import model_for
-from nuggeteer.scoring.known import UNKNOWN, YES
+from nuggeteer.scoring.known import UNKNOWN, YES, known_in
 from nuggeteer.scoring.scorer import Scorer, compare_thresholds, material
 from nuggeteer.settings import Match
 from nuggeteer.statistics.correlation import ScoreAgreement, score_agreement
 from nuggeteer.statistics.intervals import Interval
-from nuggeteer.trust.crossval import crossval, known_in, shared_matcher, without
+from nuggeteer.trust.crossval import crossval, of_each_run, shared_matcher
 from nuggeteer.trust.experiments.definition import Cell, Definition, Plot, Result, Series, Table
 from nuggeteer.trust.experiments.left_out import LeftOutRuns, leave_out_groups
 
@@ -119,7 +120,7 @@ def agreeing(definition: Definition, collection: Collection, jobs: int, seed: in
         chosen = f"{'credit ' if _credits(match) else ''}above {definition.thresholds[best]:g}"
         rows.append((named(changed), chosen, *_agreement_cells(agreed[best])))
         for model in _models(collection):
-            by_model = _intervals(_decided(_matched(collection, match), model), left_out, measure, jobs, seed)
+            by_model = _intervals(_decided(collection.with_settings(match=match), model), left_out, measure, jobs, seed)
             rows.append(
                 (
                     named(changed),
@@ -136,7 +137,7 @@ def scatter(definition: Definition, collection: Collection, jobs: int, seed: int
     left_out, truth, notes = _compared(collection, measure, jobs)
     rows = list[tuple[Cell, ...]]()
     series, shares = list[Series](), list[str]()
-    chosen = _matched(collection, definition.settings(collection.settings.match)[0])
+    chosen = collection.with_settings(match=definition.settings(collection.settings.match)[0])
     for model in _models(collection):
         points = list[tuple[float, ...]]()
         outside = [0, 0]
@@ -159,7 +160,7 @@ def scatter(definition: Definition, collection: Collection, jobs: int, seed: int
 def evidence(definition: Definition, collection: Collection, jobs: int, seed: int) -> Findings:
     """Table 4: the threshold models."""
     (match, *_) = definition.settings(collection.settings.match)
-    compared = compare_thresholds(_matched(collection, match), jobs)
+    compared = compare_thresholds(collection.with_settings(match=match), jobs)
     rows = tuple((one.name, one.log10_evidence, one.log_score) for one in compared.models)
     notes = [f"{compared.pairs:,} judged pairs, {compared.positive:,} of them yes. Held-out: nats a pair."]
     return Table(("model", "log10 P(data | model)", "held-out log score"), rows), None, notes
@@ -170,7 +171,7 @@ def judgements(definition: Definition, collection: Collection, jobs: int, seed: 
     left_out, rows = leave_out_groups(collection, jobs), list[tuple[Cell, ...]]()
     usual = collection.settings.threshold.value
     for changed, match in zip(definition.match, definition.settings(collection.settings.match), strict=True):
-        chosen = _matched(collection, match)
+        chosen = collection.with_settings(match=match)
         true, guessed = _pairs(left_out, _match(left_out, chosen, jobs))
         f1 = [_prf(true, guessed > threshold)[2] or 0.0 for threshold in definition.thresholds]
         best = float(definition.thresholds[int(np.argmax(f1))])
@@ -187,7 +188,7 @@ def responses(definition: Definition, collection: Collection, jobs: int, seed: i
     measure = parse(definition.measure)
     left_out, truth, notes = _compared(collection, measure, jobs)
     rows = list[tuple[Cell, ...]]()
-    chosen = _matched(collection, definition.settings(collection.settings.match)[0])
+    chosen = collection.with_settings(match=definition.settings(collection.settings.match)[0])
     for name, scores in (
         ("descriptions", _match(left_out, chosen, jobs)),
         ("and responses judged yes", _match_by_group(left_out, chosen, _taught, jobs)),
@@ -206,7 +207,7 @@ def matchers(definition: Definition, collection: Collection, jobs: int, seed: in
     """Every matcher by cross-validation."""
     rows = list[tuple[Cell, ...]]()
     for changed, match in zip(definition.match, definition.settings(collection.settings.match), strict=True):
-        one = crossval(_matched(collection, match), collection.settings.threshold.model, seed, jobs)
+        one = crossval(collection.with_settings(match=match), collection.settings.threshold.model, seed, jobs)
         answers = (one.answers.f1, one.answers.average_precision, one.answers.ece)
         runs = (number_or_none(one.runs.kendall_tau), number_or_none(one.runs.rmse), one.coverage95)
         rows.append((named(changed), one.guessed.f1, one.guessed.log_score, *answers, *runs))
@@ -216,10 +217,6 @@ def matchers(definition: Definition, collection: Collection, jobs: int, seed: in
     return Table(columns, tuple(rows)), None, [note, HIDDEN]
 
 
-def _matched(collection: Collection, match: Match) -> Collection:
-    return replace(collection, settings=replace(collection.settings, match=match))
-
-
 def _models(collection: Collection) -> tuple[str, ...]:
     """The models that decide guesses in the tables: the paper's choice, and that of the settings."""
     return tuple(dict.fromkeys((PAPERS_CHOICE, collection.settings.threshold.model)))
@@ -227,7 +224,7 @@ def _models(collection: Collection) -> tuple[str, ...]:
 
 def _decided(collection: Collection, model: str) -> Collection:
     threshold = replace(collection.settings.threshold, model=model)
-    return replace(collection, settings=replace(collection.settings, threshold=threshold))
+    return collection.with_settings(threshold=threshold)
 
 
 def named(changed: dict[str, object]) -> str:
@@ -269,22 +266,16 @@ def _match(left_out: LeftOutRuns, collection: Collection, jobs: int) -> list[Vec
 
 
 def _match_by_group(
-    left_out: LeftOutRuns, collection: Collection, matcher_without: Callable[[Collection], Matcher], jobs: int
+    left_out: LeftOutRuns, collection: Collection, matcher_of: Callable[[Collection], Matcher], jobs: int
 ) -> list[Vector]:
     """Each run's match scores, by a matcher made from the collection without its group."""
-    from joblib import Parallel, delayed
-
-    groups = list(dict.fromkeys(run.group for run in left_out.runs))
-    tasks = (delayed(_scores_without)((collection, group, matcher_without)) for group in groups)
-    found = {name: scores for part in Parallel(n_jobs=jobs)(tasks) for name, scores in part}
+    found = of_each_run(collection, partial(_scores, matcher_of), jobs)
     return [found[run.name] for run in left_out.runs]
 
 
-def _scores_without(task: tuple[Collection, str, Callable[[Collection], Matcher]]) -> list[tuple[str, Vector]]:
-    collection, group, matcher_without = task
-    matcher = matcher_without(without(collection, group))
-    runs = [run for run in collection.assessed_runs if collection.group(run.name) == group]
-    return [(run.name, matcher.score(run.normalised_texts, run.question)) for run in runs]
+def _scores(matcher_of: Callable[[Collection], Matcher], rest: Collection, runs: Sequence[Run]) -> list[Vector]:
+    matcher = matcher_of(rest)
+    return [matcher.score(run.normalised_texts, run.question) for run in runs]
 
 
 def _learned(rest: Collection) -> Matcher:
@@ -312,7 +303,7 @@ def _grids(
     from joblib import Parallel, delayed
 
     settings = definition.settings(collection.settings.match)
-    tasks = (delayed(_grid)((left_out, _matched(collection, match), definition)) for match in settings)
+    tasks = (delayed(_grid)((left_out, collection.with_settings(match=match), definition)) for match in settings)
     yield from zip(definition.match, settings, Parallel(n_jobs=min(jobs, len(settings)))(tasks), strict=True)
 
 
@@ -326,23 +317,16 @@ def _grid(task: tuple[LeftOutRuns, Collection, Definition]) -> Vector:
 
 def _intervals(collection: Collection, left_out: LeftOutRuns, measure: Measure, jobs: int, seed: int) -> list[Interval]:
     """The score of each run from what is known without its group, decided by the model of the settings."""
-    from joblib import Parallel, delayed
-
     matcher = shared_matcher(collection, known_in(collection), jobs)
-    groups = list(dict.fromkeys(run.group for run in left_out.runs))
-    tasks = (delayed(_scored_without)((collection, group, matcher, measure.name, seed)) for group in groups)
-    found = {name: interval for part in Parallel(n_jobs=min(jobs, len(groups)))(tasks) for name, interval in part}
+    found = of_each_run(collection, partial(_scored, matcher, measure.name, seed), jobs)
     return [found[run.name] for run in left_out.runs]
 
 
-def _scored_without(task: tuple[Collection, str, Matcher | None, str, int]) -> list[tuple[str, Interval]]:
-    collection, group, matcher, measure, seed = task
-    rest = without(collection, group)
+def _scored(matcher: Matcher | None, measure: str, seed: int, rest: Collection, runs: Sequence[Run]) -> list[Interval]:
     known = known_in(rest)
     matcher = matcher or make(material(rest, known))
     scorer = Scorer(rest, [measure], model_for(rest, matcher, known), seed, matcher=matcher)
-    runs = [run for run in collection.assessed_runs if collection.group(run.name) == group]
-    return [(run.name, scorer.score(scorer.read(run)).measures[measure]) for run in runs]
+    return [scorer.score(scorer.read(run)).measures[measure] for run in runs]
 
 
 def _pairs(left_out: LeftOutRuns, scores: Sequence[Vector]) -> tuple[Bools, Vector]:

@@ -15,10 +15,10 @@ import numpy.typing as npt
 
 from nuggeteer.collection.folder import Collection
 from nuggeteer.measures import Answers, Measure
-from nuggeteer.records import AnswerKey, Bools, Ints, Vector, ragged
-from nuggeteer.scoring.known import UNKNOWN, YES, States
+from nuggeteer.records import AnswerKey, Bools, Ints, Run, Vector, ragged
+from nuggeteer.scoring.known import UNKNOWN, YES, States, known_in
 from nuggeteer.text import length, verdict_form
-from nuggeteer.trust.crossval import groups_of, known_in, settled, without
+from nuggeteer.trust.crossval import of_each_run, settled
 
 
 @dataclass(frozen=True)
@@ -83,13 +83,8 @@ class LeftOutRuns:
 
 def leave_out_groups(collection: Collection, jobs: int = 1) -> LeftOutRuns:
     """Leave out each group, and see what stays known."""
-    from joblib import Parallel, delayed
-
-    key, groups = collection.key, groups_of(collection)
-    truth = known_in(collection)
-    # A tuple: see crossval.
-    left = Parallel(n_jobs=jobs)(delayed(_known_without)((collection, group)) for group in groups)
-    known = {name: states for of_group in left for name, states in of_group}
+    key, truth = collection.key, known_in(collection)
+    known = of_each_run(collection, _known, jobs)
     runs = []
     texts, question, unjudged = list(truth.texts), truth.question.tolist(), dict[tuple[int, str], int]()
     for run in collection.assessed_runs:
@@ -115,15 +110,9 @@ def leave_out_groups(collection: Collection, jobs: int = 1) -> LeftOutRuns:
     return LeftOutRuns(key, texts, np.array(question, dtype=np.int32), tuple(runs))
 
 
-def _known_without(task: tuple[Collection, str]) -> list[tuple[str, States]]:
-    collection, group = task
-    rest = without(collection, group)
-    known = known_in(rest)
-    return [
-        (run.name, known(run.normalised_texts, run.question))
-        for run in collection.assessed_runs
-        if collection.group(run.name) == group
-    ]
+def _known(collection: Collection, runs: Sequence[Run]) -> list[States]:
+    known = known_in(collection)
+    return [known(run.normalised_texts, run.question) for run in runs]
 
 
 def _found(run: LeftOutRun, pairs: Bools, key: AnswerKey) -> Bools:
