@@ -17,8 +17,7 @@ from nuggeteer.collection.folder import read_collection
 from nuggeteer.records import Vector
 from nuggeteer.scoring.scorer import score
 from nuggeteer.statistics.significance import LEVEL, holm, randomisation
-from nuggeteer.statistics.tukey import tukey_test
-from nuggeteer.statistics.variance import analyse_variance, contrast
+from nuggeteer.statistics.variance import analyse_variance, contrast, tukey_test
 
 TRIALS = 1000
 

@@ -51,6 +51,11 @@ def find_words(text: str) -> list[str]:
     return _find_words(text)
 
 
+def one_line(text: str) -> str:
+    """A text without line breaks, and with single blanks."""
+    return " ".join(text.split())
+
+
 def normalised(text: str) -> str:
     """The form in which texts are compared: NFC, case folded, white space squeezed."""
     if text.isascii():

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import nuggeteer as ng
+from nuggeteer.collection.memory import rows_of
 from nuggeteer.display import LINE, Framed, Shown
-from nuggeteer.formats.rows import rows_of
 
 EVIL = "<script>alert(1)</script>\x1b[31m&\u202e"
 

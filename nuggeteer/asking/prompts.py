@@ -27,6 +27,7 @@ from pathlib import Path
 
 from nuggeteer.errors import InputError, Problem, fail
 from nuggeteer.formats.jsonl import is_regular
+from nuggeteer.text import one_line
 
 LONGEST_TEMPLATE = 100_000  # characters
 OWN = ("assign-1",)
@@ -79,10 +80,6 @@ def make_boundary(answer: str) -> str:
     while (boundary := secrets.token_hex(8)) in answer:
         pass
     return boundary
-
-
-def one_line(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _read(path: Path) -> Prompt:

@@ -65,12 +65,13 @@ def run(args: argparse.Namespace) -> int:
     from nuggeteer.asking.budget import Budget
     from nuggeteer.asking.calls import Identity, every_call
     from nuggeteer.asking.client import Client
-    from nuggeteer.asking.narrowing import AskingPlan, AskingSubject, narrow
+    from nuggeteer.asking.narrowing import AskingPlan, narrow
     from nuggeteer.asking.prompts import find_prompt
     from nuggeteer.asking.sender import Sender
     from nuggeteer.asking.session import Asked, Session, estimate
     from nuggeteer.asking.store import VerdictStore
     from nuggeteer.errors import NuggeteerError
+    from nuggeteer.judging.state import JudgingSubject
     from nuggeteer.reports import asked as report
 
     if args.propose and (args.all or args.dry_run or args.again or args.width or args.against or args.measure):
@@ -87,9 +88,9 @@ def run(args: argparse.Namespace) -> int:
         store.ask_again()
     run = collection.run(args.run)
     output.warn(collection.problems)
-    subject = AskingSubject(collection.root, args.run, args.against, args.measure, args.seed)
+    subject = JudgingSubject(collection.root, args.run, args.against, args.measure, args.seed)
 
-    def read(subject: AskingSubject) -> AskingPlan:
+    def read(subject: JudgingSubject) -> AskingPlan:
         with output.waiting("Finding out where verdicts tell most"):
             return AskingPlan.read(subject, judge, prompt, store)
 

@@ -72,7 +72,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from collections import Counter
 
-    from nuggeteer.collection.convert import convert_into, convert_out
+    from nuggeteer.collection.convert import convert_into, convert_out, losses
     from nuggeteer.collection.foreign import ALIASES, FORMATS, common_format, format_of
     from nuggeteer.collection.names import is_file
     from nuggeteer.errors import NuggeteerError
@@ -88,7 +88,6 @@ def run(args: argparse.Namespace) -> int:
         if args.files:
             raise NuggeteerError("with --out, leave out FILE: it writes the collection that --collection names")
         from nuggeteer.collection.folder import read_collection
-        from nuggeteer.collection.losses import losses
         from nuggeteer.collection.names import find_collection
 
         folder = args.collection or find_collection()

@@ -46,9 +46,8 @@ def run(args: argparse.Namespace) -> int:
     from nuggeteer.collection.names import find_collection
     from nuggeteer.errors import NuggeteerError
     from nuggeteer.reports import experiment
-    from nuggeteer.trust.experiments.definition import find_definition, papers_definitions
+    from nuggeteer.trust.experiments.definition import average, find_definition, papers_definitions
     from nuggeteer.trust.experiments.kinds import run_experiment
-    from nuggeteer.trust.experiments.result import average
 
     if args.list:
         output.show_with(args, experiment.list_as_json, experiment.draw_list, papers_definitions().values())

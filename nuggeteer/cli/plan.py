@@ -47,8 +47,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from nuggeteer.asking.narrowing import AskingSubject, plan_mixture
+    from nuggeteer.asking.narrowing import plan_mixture
     from nuggeteer.errors import NuggeteerError
+    from nuggeteer.judging.state import JudgingSubject
     from nuggeteer.reports import mixture as report
 
     collection = options.read(args)
@@ -56,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     judges = [collection.settings.judge(name) for name in dict.fromkeys(names)]
     if len(judges) > 3:
         raise NuggeteerError("plan compares up to three judges; name them with --judge")
-    subject = AskingSubject(collection.root, args.run or _newest(collection), args.against, args.measure, args.seed)
+    subject = JudgingSubject(collection.root, args.run or _newest(collection), args.against, args.measure, args.seed)
     with output.waiting("Finding out where verdicts tell most"):
         found = plan_mixture(subject, judges, args.person, args.width)
     output.warn(collection.problems)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from nuggeteer.collection.contradictions import idle_retractions, near_contradictions, set_aside, unknown_runs
 from nuggeteer.collection.folder import Collection, read_files, with_formats
-from nuggeteer.collection.manifest import alike_tags, runs_without_file
 from nuggeteer.collection.proposals import read_proposals
+from nuggeteer.collection.runs import alike_tags, runs_without_file
 from nuggeteer.errors import InputError, Problem
 from nuggeteer.formats.audits import read_audit
 from nuggeteer.formats.judgements import Anything, counts_as_known, unretracted

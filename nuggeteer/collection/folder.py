@@ -19,9 +19,8 @@ from nuggeteer.collection.contradictions import (
     contradicted_answers,
     contradictions,
 )
-from nuggeteer.collection.manifest import read_manifest
 from nuggeteer.collection.names import find_run, no_run, require_collection, run_files
-from nuggeteer.collection.runs import read_run
+from nuggeteer.collection.runs import read_manifest, read_run
 from nuggeteer.display import Shown, counted
 from nuggeteer.errors import InputError, Problem, errors_in
 from nuggeteer.formats.jsonl import bare_name, stored

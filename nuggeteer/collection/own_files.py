@@ -25,7 +25,13 @@ class OwnFile:
     about: str
     recognises: Callable[[Opening], bool]
     count: Callable[[Path, list[Problem]], Counts]
-    steps: Callable[[str, str, Opening], list[Step]]  # for the file and the collection, as a command line names them
+    templates: tuple[Step, ...]
+
+    def steps(self, file: str, folder: str, opening: Opening) -> tuple[Step, ...]:
+        """What commands do with a file and a collection, both named as on a command line."""
+        named = any("assessor" in one for one in opening.objects[:1])
+        names = {"file": file, "folder": folder, "name": Path(file).name, "who": "" if named else " --assessor NAME"}
+        return tuple((what.format(**names), command.format(**names)) for what, command in self.templates)
 
 
 def own_kind(opening: Opening) -> str | None:
@@ -95,45 +101,30 @@ def _is_judge(opening: Opening) -> bool:
     return _has("qid", "nugget", "text")(opening) and bool(scored)
 
 
-def _judged(file: str, folder: str, opening: Opening) -> list[Step]:
-    named = any("assessor" in one for one in opening.objects[:1])
-    who = "" if named else " --assessor NAME"
-    return [
-        ("to count its verdicts as known", f"nuggeteer judge --import {file}{who} --collection {folder}"),
-        ("to see what they change", f"nuggeteer score --collection {folder}"),
-    ]
-
-
+_JUDGED = (
+    ("to count its verdicts as known", "nuggeteer judge --import {file}{who} --collection {folder}"),
+    ("to see what they change", "nuggeteer score --collection {folder}"),
+)
 OWN_FILES: Mapping[str, OwnFile] = {
-    "page": OwnFile(
-        "verdicts that an assessor handed back from a page",
-        _is_page,
-        _page,
-        _judged,
-    ),
-    "judgements": OwnFile(
-        "judgements: verdicts on texts, as judge writes them",
-        _is_ledger,
-        _ledger,
-        _judged,
-    ),
+    "page": OwnFile("verdicts that an assessor handed back from a page", _is_page, _page, _JUDGED),
+    "judgements": OwnFile("judgements: verdicts on texts, as judge writes them", _is_ledger, _ledger, _JUDGED),
     "judge": OwnFile(
         "verdicts or scores of a judge, such as a language model",
         _is_judge,
         _objects("verdicts"),
-        lambda file, folder, opening: [
+        (
             (
-                f"to make them evidence beside the words, write in {folder}/nuggeteer.toml",
-                f'[match]\njudges = ["{Path(file).name}"]',
+                "to make them evidence beside the words, write in {folder}/nuggeteer.toml",
+                '[match]\njudges = ["{name}"]',
             ),
-            ("to see how good they are, by people's verdicts", f"nuggeteer agree --collection {folder}"),
-        ],
+            ("to see how good they are, by people's verdicts", "nuggeteer agree --collection {folder}"),
+        ),
     ),
     "verdicts": OwnFile(
         "a table of verdicts",
         lambda opening: set(canonical.JUDGEMENTS.required) <= {column.casefold() for column in opening.columns},
         _table,
-        _judged,
+        _JUDGED,
     ),
     "nuggets": OwnFile(
         "nuggets: the answer key of a collection",
@@ -141,36 +132,36 @@ OWN_FILES: Mapping[str, OwnFile] = {
             _has("qid", "nugget")(opening) and bool({"text", "descriptions", "any_of", "all_of"} & opening.keys)
         ),
         _lines_of(canonical.NUGGETS, "nuggets"),
-        lambda file, folder, opening: [
-            ("to make it the key of a collection, copy it there", f"cp {file} {folder}/nuggets.jsonl"),
-            ("to score runs in the collection's folder runs/", f"nuggeteer score --collection {folder}"),
-        ],
+        (
+            ("to make it the key of a collection, copy it there", "cp {file} {folder}/nuggets.jsonl"),
+            ("to score runs in the collection's folder runs/", "nuggeteer score --collection {folder}"),
+        ),
     ),
     "proposals": OwnFile(
         "nuggets that somebody proposed",
         _has("qid", "text", "importance", "from"),
         _objects("proposals"),
-        lambda file, folder, opening: [
+        (
             (
-                f"to accept one, give it an id and move it to {folder}/nuggets.jsonl; then",
-                f"nuggeteer check --collection {folder}",
-            )
-        ],
+                "to accept one, give it an id and move it to {folder}/nuggets.jsonl; then",
+                "nuggeteer check --collection {folder}",
+            ),
+        ),
     ),
     "annotation": OwnFile(
         "annotated snippets",
         _has("snippet", "text", "nuggets"),
         _objects("snippets"),
-        lambda file, folder, opening: [
-            ("to see how two annotators agree", f"nuggeteer agree {file} OTHER"),
-            ("to score distillers that it names", f"nuggeteer distill {file}"),
-        ],
+        (
+            ("to see how two annotators agree", "nuggeteer agree {file} OTHER"),
+            ("to score distillers that it names", "nuggeteer distill {file}"),
+        ),
     ),
     "judged": OwnFile(
         "judged snippets",
         _has("qid", "distiller", "text", "judged"),
         _objects("snippets"),
-        lambda file, folder, opening: [("to compute precision and recall", f"nuggeteer nuggetize --score {file}")],
+        (("to compute precision and recall", "nuggeteer nuggetize --score {file}"),),
     ),
     "distillers": OwnFile(
         "an evaluation of distillers",
@@ -181,35 +172,33 @@ OWN_FILES: Mapping[str, OwnFile] = {
             )
         ),
         _objects("records"),
-        lambda file, folder, opening: [("to score the distillers", f"nuggeteer distill {file}")],
+        (("to score the distillers", "nuggeteer distill {file}"),),
     ),
     "manifest": OwnFile(
         "the manifest of a collection's runs",
         _has("run", without=("qid", "text", "run_id")),
         _lines_of(canonical.MANIFEST, "runs"),
-        lambda file, folder, opening: [("to add it to a collection, copy it there", f"cp {file} {folder}/runs.jsonl")],
+        (("to add it to a collection, copy it there", "cp {file} {folder}/runs.jsonl"),),
     ),
     "questions": OwnFile(
         "questions of a collection",
         _is_questions,
         _lines_of(canonical.QUESTIONS, "questions"),
-        lambda file, folder, opening: [
-            ("to add them to a collection, copy them there", f"cp {file} {folder}/questions.jsonl"),
-        ],
+        (("to add them to a collection, copy them there", "cp {file} {folder}/questions.jsonl"),),
     ),
     "responses": OwnFile(
         "a run: responses to questions",
         _has("qid", "text", without=("nugget",)),
         _lines_of(canonical.RESPONSES, "responses"),
-        lambda file, folder, opening: [
-            ("to score it", f"nuggeteer score {file} --collection {folder}"),
-            ("to propose nuggets from it, if there are none", f"nuggeteer nuggetize {file} --propose proposed.jsonl"),
-        ],
+        (
+            ("to score it", "nuggeteer score {file} --collection {folder}"),
+            ("to propose nuggets from it, if there are none", "nuggeteer nuggetize {file} --propose proposed.jsonl"),
+        ),
     ),
     "history": OwnFile(
         "the recorded builds of a collection",
         lambda opening: opening.head.startswith(b"SQLite format 3\0"),
         lambda path, problems: {},
-        lambda file, folder, opening: [("to see the trend", f"nuggeteer history --collection {folder}")],
+        (("to see the trend", "nuggeteer history --collection {folder}"),),
     ),
 }

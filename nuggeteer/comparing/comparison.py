@@ -22,8 +22,7 @@ from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.scoring.scores import Scores
 from nuggeteer.statistics.intervals import MIN_QUESTIONS, REACH, Interval, student_reach
 from nuggeteer.statistics.significance import holm, rank_intervals
-from nuggeteer.statistics.tukey import Tukey, tukey_test
-from nuggeteer.statistics.variance import Variance, analyse_variance, contrast
+from nuggeteer.statistics.variance import Tukey, Variance, analyse_variance, contrast, tukey_test
 
 MEASURES = ("f3", "pyramid_f3", "macro_f3")
 BY = ("kind", "tag", "target")

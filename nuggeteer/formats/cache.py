@@ -10,14 +10,17 @@ cache is used. A cache is checked before it is parsed, and what is larger than i
 from __future__ import annotations
 
 import hmac
+import io
 import os
 import secrets
 import stat
 import tempfile
-from collections.abc import Iterator
+import zipfile
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
+from typing import Any
 
 from nuggeteer.errors import NuggeteerError, fail
 from nuggeteer.formats.jsonl import write_file
@@ -104,6 +107,27 @@ def read_cache(root: Path, name: str, largest: int) -> bytes | None:
     if key is None or not hmac.compare_digest(head, _HEAD + _hash(key, name, content)):
         raise DamagedFile(f"{path} is not what this user's nuggeteer wrote")
     return content
+
+
+def pack_arrays(basis: str, arrays: Mapping[str, Any]) -> bytes:
+    """Named arrays, and what they depend on, for a cache."""
+    import numpy as np
+
+    buffer = io.BytesIO()
+    np.savez(buffer, allow_pickle=False, basis=np.asarray(basis), **arrays)
+    return buffer.getvalue()
+
+
+def unpack_arrays(body: bytes) -> tuple[str, dict[str, Any]]:
+    """What `pack_arrays` made. It gets only what `read_cache` has found to be ours, and executes none of it."""
+    import numpy as np
+
+    try:
+        with np.load(io.BytesIO(body), allow_pickle=False) as stored:
+            arrays = dict(stored)
+        return str(arrays.pop("basis")), arrays
+    except (OSError, KeyError, ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        raise DamagedFile(f"arrays of another form: {error}") from error
 
 
 def _read_regular(path: Path, largest: int) -> bytes:

@@ -13,7 +13,7 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -218,17 +218,35 @@ def read_whole(path: Path, most: int | None = None) -> bytes:
 
 
 def _rows(path: Path, content: bytes, problems: list[Problem]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(line on which it begins, cells by column) of each row of a table that has any."""
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise fail(path, "is not UTF-8", "save it as CSV UTF-8", line) from error
-    csv.field_size_limit(LONGEST_LINE)
+    text = table_text(path, content)
     columns, delimiter = columns_of(_first_row(content))
     twice = {name for name in columns if name and columns.count(name) > 1}
     if twice:
         raise fail(path, f"the column {min(twice)!r} occurs twice", "keep one of them, or rename one", 1)
+    return table_rows(path, text, columns, delimiter, problems, _as_meant, blanks=True)
+
+
+def table_text(path: Path, content: bytes) -> str:
+    """The text of a table. A cell may be as long as a line of other files."""
+    csv.field_size_limit(LONGEST_LINE)
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise fail(path, "is not UTF-8", "save it as CSV UTF-8", line) from error
+
+
+def table_rows(
+    path: Path,
+    text: str,
+    columns: Sequence[str],
+    delimiter: str,
+    problems: list[Problem],
+    meant: Callable[[str], str] = str,
+    blanks: bool = False,
+) -> Iterator[tuple[int, dict[str, str]]]:
+    """(line on which it begins, cells by column) of each row of a table that has any, after the names of the columns.
+    Blank cells are left out. With `blanks`, some may follow the last column. `meant` says what a cell means."""
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     number = 0
     try:
@@ -237,9 +255,9 @@ def _rows(path: Path, content: bytes, problems: list[Problem]) -> Iterator[tuple
         number = rows.line_num
         for cells in rows:
             begins, number = number + 1, rows.line_num
-            cells = list(map(_as_meant, cells))
+            cells = list(map(meant, cells))
             row = {name: cell for name, cell in zip(columns, cells, strict=False) if name and cell.strip()}
-            if len(cells) > len(columns) and any(map(str.strip, cells[len(columns) :])):
+            if len(cells) > len(columns) and any(map(str.strip, cells[len(columns) :] if blanks else cells)):
                 what = f"{len(cells)} cells, but only {len(columns)} columns"
                 problems.append(Problem(str(path), begins, what, "put quotes around a cell that has a delimiter in it"))
             elif row:

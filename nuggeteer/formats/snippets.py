@@ -33,16 +33,16 @@ Verdict = Literal["relevant", "irrelevant", "redundant"]
 class JudgedSnippet:
     """A distiller's snippet with its verdict, and the stretches of its text that answer the query."""
 
-    qid: str
-    distiller: str
+    qid: Id
+    distiller: Id
     text: str
     judged: Verdict
-    relevant: Spans = ()
+    relevant: Annotated[Spans, Meta(extra={"check": _located})] = ()
     query: str | None = None
     template: str | None = None
-    medium: str | None = None
-    language: str | None = None
-    structure: str | None = None
+    medium: Id | None = None
+    language: Id | None = None
+    structure: Id | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -139,7 +139,10 @@ def _text(text: str, snippet: str = "", **fields: Any) -> Snippet:
     return Snippet(snippet, text, extra=extra, **fields)
 
 
-class _Conditions(Struct, kw_only=True):
+class _Text(Struct):
+    text: str
+    snippet: Id | None = None
+    qid: Id | None = None
     query: str | None = None
     template: str | None = None
     medium: Id | None = None
@@ -147,19 +150,5 @@ class _Conditions(Struct, kw_only=True):
     structure: Id | None = None
 
 
-class _Text(_Conditions):
-    text: str
-    snippet: Id | None = None
-    qid: Id | None = None
-
-
-class _Judged(_Conditions):
-    qid: Id
-    distiller: Id
-    text: str
-    judged: Verdict
-    relevant: Annotated[Any, Meta(extra={"check": _located})] = ()
-
-
 TEXTS = Layout(_Text, _text)
-JUDGED = Layout(_Judged, _judged)
+JUDGED = Layout(JudgedSnippet, _judged)

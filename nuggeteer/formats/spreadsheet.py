@@ -17,9 +17,8 @@ from typing import Any
 
 from nuggeteer.errors import Problem, fail
 from nuggeteer.formats.canonical import JUDGEMENTS, WrongLine
-from nuggeteer.formats.jsonl import LONGEST_LINE
 from nuggeteer.formats.judgements import Entry, Verdict
-from nuggeteer.formats.objects import read_whole
+from nuggeteer.formats.objects import read_whole, table_rows, table_text
 
 WORDS = {**dict.fromkeys(("yes", "y", "true", "1"), True), **dict.fromkeys(("no", "n", "false", "0"), False)}
 
@@ -53,35 +52,9 @@ def read_verdicts(path: Path, problems: list[Problem]) -> tuple[list[Verdict], i
 
 
 def _rows(path: Path, problems: list[Problem]) -> Iterator[tuple[int, dict[str, str]]]:
-    """(line number, cells by column) of each row. Blank rows and cells are left out."""
-    text = _text(path)
-    csv.field_size_limit(LONGEST_LINE)
-    columns, delimiter = _columns(path, text)
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    number = 0
-    try:
-        next(rows)
-        number = rows.line_num
-        for cells in rows:
-            begins, number = number + 1, rows.line_num
-            row = {name: cell for name, cell in zip(columns, cells, strict=False) if name and cell.strip()}
-            if len(cells) > len(columns) and any(map(str.strip, cells)):
-                what = f"{len(cells)} cells, but only {len(columns)} columns"
-                problems.append(Problem(str(path), begins, what, "put quotes around a cell that has a delimiter in it"))
-            elif row:
-                row |= {name: row[name].strip() for name in ("qid", "nugget") if name in row}
-                yield begins, row
-    except csv.Error as error:
-        raise fail(path, f"not CSV: {error}", "correct its quotes", number + 1) from error
-
-
-def _text(path: Path) -> str:
-    content = read_whole(path)
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise fail(path, "is not UTF-8", "save it as CSV UTF-8", line) from error
+    text = table_text(path, read_whole(path))
+    for number, row in table_rows(path, text, *_columns(path, text), problems):
+        yield number, row | {name: row[name].strip() for name in ("qid", "nugget") if name in row}
 
 
 def _columns(path: Path, text: str) -> tuple[list[str], str]:

@@ -41,18 +41,9 @@ from pathlib import Path
 
 from nuggeteer.formats.bundle import Bundle, as_id
 from nuggeteer.formats.objects import Opening
-from nuggeteer.formats.trec_qa import (
-    SHARE,
-    content_lines,
-    fields_of,
-    id_field,
-    layout,
-    most_fit,
-    number_of,
-    numbered,
-    one_line,
-)
+from nuggeteer.formats.trec_qa import SHARE, content_lines, fields_of, id_field, layout, most_fit, number_of, numbered
 from nuggeteer.records import Importance, Nugget, Question, Vote
+from nuggeteer.text import one_line
 
 COLUMNS = ("qid", "nugget", "importance", "text")
 

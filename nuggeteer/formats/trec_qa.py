@@ -31,7 +31,7 @@ from nuggeteer.formats.bundle import Bundle, as_id, by_question
 from nuggeteer.formats.jsonl import bare_name, read_lines
 from nuggeteer.formats.objects import Opening
 from nuggeteer.records import Judgement, Response, RunInfo
-from nuggeteer.text import normalised
+from nuggeteer.text import normalised, one_line
 
 RUN_COLUMNS = ("qid", "run", "docid", "rank", "text")
 JUDGEMENT_COLUMNS = ("qid", "run", "docid", "nuggets", "text")
@@ -213,7 +213,3 @@ def id_field(value: str) -> str:
     if re.search(r"\s|^#", value):
         raise NuggeteerError(f"{value!r} cannot be an id in TREC's files, because it has a blank or starts with #")
     return value
-
-
-def one_line(text: str) -> str:
-    return " ".join(text.split())

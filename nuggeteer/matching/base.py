@@ -97,6 +97,41 @@ class Matcher(ABC):
         return None
 
 
+class Around(Matcher):
+    """Passes on to another `matcher`, except for notes and what judges say. Its subclasses change something."""
+
+    matcher: Matcher
+
+    @property
+    def signature(self) -> str:
+        return self.matcher.signature
+
+    @property
+    def scores_overlap(self) -> bool:
+        return self.matcher.scores_overlap
+
+    def score(self, texts: Sequence[str], question: npt.NDArray[np.int32], jobs: int = 1) -> Vector:
+        return self.matcher.score(texts, question, jobs)
+
+    def match(self, texts: Sequence[str], question: npt.NDArray[np.int32], jobs: int = 1) -> Matches:
+        return self.matcher.match(texts, question, jobs)
+
+    def score_judged(self, judged: Judged, jobs: int = 1) -> Vector:
+        return self.matcher.score_judged(judged, jobs)
+
+    def match_judged(self, judged: Judged, jobs: int = 1) -> Matches:
+        return self.matcher.match_judged(judged, jobs)
+
+    def carried(self, texts: Sequence[str], question: npt.NDArray[np.int32]) -> Vector | None:
+        return self.matcher.carried(texts, question)
+
+    def left_out(self, texts: Sequence[str], question: npt.NDArray[np.int32], group: Sequence[str]) -> Vector | None:
+        return self.matcher.left_out(texts, question, group)
+
+    def explain(self, text: str, nugget: int) -> Explanation | None:
+        return self.matcher.explain(text, nugget)
+
+
 @dataclass(frozen=True)
 class Matches:
     """The match scores of pairs, and pairs × `names` of clues, which the default model weighs."""

@@ -23,10 +23,9 @@ from functools import cached_property
 from hashlib import blake2b
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import structs
 
-from nuggeteer.matching.base import Explanation, Judged, MarkedSpan, Matcher, Matches, Material
+from nuggeteer.matching.base import Around, Judged, MarkedSpan, Matcher, Matches, Material
 from nuggeteer.matching.ngram import Gram, GramWeights, NgramMatcher
 from nuggeteer.records import Vector, ragged
 from nuggeteer.text import words
@@ -44,7 +43,7 @@ def carriers(material: Material) -> tuple[MarkedSpan, ...]:
     )
 
 
-class MarkedWords(Matcher):
+class MarkedWords(Around):
     """Any matcher, with marked words as further descriptions of the nuggets."""
 
     uses_judgements = True
@@ -54,30 +53,14 @@ class MarkedWords(Matcher):
     ) -> None:
         self._material, self._make = material, make
         self._marked = sorted(set(described), key=lambda span: (span.nugget, span.words, span.group))
-        self._matcher = make(self._described(self._marked))
+        self.matcher = make(self._described(self._marked))
         content = "\n".join(f"{span.nugget}\t{span.group}\t{span.words}" for span in self._marked)
         digest = blake2b(content.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
         self._digest = digest
 
     @property
     def signature(self) -> str:
-        return f"{self._matcher.signature}+marked:{self._digest}"
-
-    @property
-    def scores_overlap(self) -> bool:
-        return self._matcher.scores_overlap
-
-    def score(self, texts: Sequence[str], question: npt.NDArray[np.int32], jobs: int = 1) -> Vector:
-        return self._matcher.score(texts, question, jobs)
-
-    def match(self, texts: Sequence[str], question: npt.NDArray[np.int32], jobs: int = 1) -> Matches:
-        return self._matcher.match(texts, question, jobs)
-
-    def carried(self, texts: Sequence[str], question: npt.NDArray[np.int32]) -> Vector | None:
-        return self._matcher.carried(texts, question)
-
-    def left_out(self, texts: Sequence[str], question: npt.NDArray[np.int32], group: Sequence[str]) -> Vector | None:
-        return self._matcher.left_out(texts, question, group)
+        return f"{self.matcher.signature}+marked:{self._digest}"
 
     def score_judged(self, judged: Judged, jobs: int = 1) -> Vector:
         return self.match_judged(judged, jobs).scores
@@ -86,7 +69,7 @@ class MarkedWords(Matcher):
         """The match of each judged text, without the words that were marked in texts of its own group."""
         counts = self._material.key.counts[judged.question]
         begin, _ = ragged(np.zeros(len(counts), dtype=np.int64), counts)
-        found = self._matcher.match_judged(judged, jobs)
+        found = self.matcher.match_judged(judged, jobs)
         for group in sorted({span.group for span in self._marked}):
             matcher = self._make(self._described([span for span in self._marked if span.group != group]))
             own = np.flatnonzero(judged.group == group)
@@ -94,9 +77,6 @@ class MarkedWords(Matcher):
             others = matcher.match_judged(judged, jobs)
             found.scores[pairs], found.clues[pairs] = others.scores[pairs], others.clues[pairs]
         return found
-
-    def explain(self, text: str, nugget: int) -> Explanation | None:
-        return self._matcher.explain(text, nugget)
 
     def _described(self, marked: Collection[MarkedSpan]) -> Material:
         key = self._material.key

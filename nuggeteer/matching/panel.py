@@ -22,7 +22,7 @@ import numpy.typing as npt
 from nuggeteer.errors import NuggeteerError, Problem, stop_at_errors
 from nuggeteer.formats.matches import ASSIGNED, Match, read_matches
 from nuggeteer.formats.sentences import responses_in
-from nuggeteer.matching.base import Explanation, Judged, Matcher, Matches, Material
+from nuggeteer.matching.base import Around, Matcher, Material
 from nuggeteer.records import AnswerKey, Judgement, Vector, ragged
 from nuggeteer.settings import Split
 from nuggeteer.text import likeliest, normalised, verdict_form_of_normalised, words
@@ -80,7 +80,7 @@ def _as_matches(judgements: Sequence[Judgement], key: AnswerKey) -> list[Match]:
     return list(latest.values())
 
 
-class Panel(Matcher):
+class Panel(Around):
     """A matcher, with what judges say."""
 
     def __init__(
@@ -102,16 +102,8 @@ class Panel(Matcher):
                 self._table[shift[row] + nugget, column] = score
 
     @property
-    def signature(self) -> str:
-        return self.matcher.signature
-
-    @property
     def notes(self) -> tuple[str, ...]:
         return (*self.matcher.notes, *self._notes)
-
-    @property
-    def scores_overlap(self) -> bool:
-        return self.matcher.scores_overlap
 
     @property
     def judges(self) -> tuple[str, ...]:
@@ -120,27 +112,6 @@ class Panel(Matcher):
     @property
     def digests(self) -> tuple[str, ...]:
         return tuple(judge.digest for judge in self.heard)
-
-    def score(self, texts: Sequence[str], question: npt.NDArray[np.int32], jobs: int = 1) -> Vector:
-        return self.matcher.score(texts, question, jobs)
-
-    def match(self, texts: Sequence[str], question: npt.NDArray[np.int32], jobs: int = 1) -> Matches:
-        return self.matcher.match(texts, question, jobs)
-
-    def score_judged(self, judged: Judged, jobs: int = 1) -> Vector:
-        return self.matcher.score_judged(judged, jobs)
-
-    def match_judged(self, judged: Judged, jobs: int = 1) -> Matches:
-        return self.matcher.match_judged(judged, jobs)
-
-    def carried(self, texts: Sequence[str], question: npt.NDArray[np.int32]) -> Vector | None:
-        return self.matcher.carried(texts, question)
-
-    def left_out(self, texts: Sequence[str], question: npt.NDArray[np.int32], group: Sequence[str]) -> Vector | None:
-        return self.matcher.left_out(texts, question, group)
-
-    def explain(self, text: str, nugget: int) -> Explanation | None:
-        return self.matcher.explain(text, nugget)
 
     def opinions(self, texts: Sequence[str], question: npt.NDArray[np.signedinteger]) -> Vector:
         asked = zip(question.tolist(), map(verdict_form_of_normalised, texts), strict=True)

@@ -18,7 +18,6 @@ from nuggeteer.fields import Count, Number, Of, Part, Share, about, copied
 from nuggeteer.history.causes import Causes
 from nuggeteer.measures import DEFAULT
 from nuggeteer.records import Importance
-from nuggeteer.reports import explanation
 from nuggeteer.reports.change_words import (
     absence,
     by_news,
@@ -32,7 +31,6 @@ from nuggeteer.reports.change_words import (
     verdict,
     worth,
 )
-from nuggeteer.reports.explanation import ExplainedGuess
 from nuggeteer.reports.formatting import judging_share, lacks_interval, no_interval, not_calibrated, number, p_value
 from nuggeteer.reports.model import (
     BY_MEASURE,
@@ -44,7 +42,7 @@ from nuggeteer.reports.model import (
     Signature,
     Source,
 )
-from nuggeteer.reports.passages import beginning, excerpt, surroundings
+from nuggeteer.reports.passages import ExplainedGuess, beginning, excerpt, in_words, surroundings
 from nuggeteer.reports.terminal import fixed, left, paragraph, paragraphs, plain, right, say, say_whole, table
 
 STYLE = {"PASS": "bold green", "FAIL": "bold red", "UNDECIDED": "bold yellow"}
@@ -256,7 +254,7 @@ def sighted(sighting: Sighting) -> SightedNugget:
         rank=None if passage is None else passage.rank,
         text=None if passage is None else passage.text,
         marks=None if passage is None else passage.marks,
-        explanation=None if sighting.explanation is None else explanation.explained(sighting.explanation),
+        explanation=None if sighting.explanation is None else copied(ExplainedGuess, sighting.explanation),
         contradicted=True if sighting.contradicted else UNSET,
     )
 
@@ -376,7 +374,7 @@ def _change(out: Console, result: Diff, change: NuggetChange, explain: bool = Fa
     for label, sighting, outcome in (("old", change.old, result.old), ("new", change.new, result.new)):
         grid.add_row(Text(label), verdict(sighting), _words(out, sighting, bool(outcome.answered[at]), LINES * width))
         if explain and sighting is explained and sighting.explanation:
-            for line in explanation.in_words(sighting.explanation, width, 1):
+            for line in in_words(sighting.explanation, width, 1):
                 grid.add_row("", "", Text(line, "dim"))
     whole.add_row("", grid)
     return whole

@@ -17,8 +17,7 @@ from nuggeteer.reports.formatting import number
 from nuggeteer.reports.model import Notes
 from nuggeteer.reports.terminal import left, paragraph, paragraphs, plain, table, wrap
 from nuggeteer.text import escaped
-from nuggeteer.trust.experiments.definition import Definition
-from nuggeteer.trust.experiments.result import Averaged, Cell, Plot, Result
+from nuggeteer.trust.experiments.definition import Averaged, Cell, Definition, Plot, Result
 
 
 class NamedExperiment(Part):

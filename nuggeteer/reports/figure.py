@@ -17,7 +17,7 @@ from nuggeteer.reports.drawing import (
     shortened,
     text_width,
 )
-from nuggeteer.trust.experiments.result import Plot
+from nuggeteer.trust.experiments.definition import Plot
 
 WIDTH, HEIGHT = 461.0, 302.0  # the height without a legend
 MARGIN = 8.0

@@ -11,17 +11,13 @@ everything that it was fitted on. If that differs, or if the file is damaged, of
 
 from __future__ import annotations
 
-import io
-import zipfile
 from hashlib import blake2b
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal
 
-import numpy as np
-
 from nuggeteer.collection.folder import Collection
 from nuggeteer.errors import InputError, NuggeteerError, did_you_mean
-from nuggeteer.formats.cache import FOLDER, DamagedFile, read_cache, write_cache
+from nuggeteer.formats.cache import FOLDER, DamagedFile, pack_arrays, read_cache, unpack_arrays, write_cache
 from nuggeteer.matching.base import Matcher
 from nuggeteer.scoring.evidence import gather_evidence, prior_of
 from nuggeteer.scoring.known import VerdictIndex
@@ -51,36 +47,21 @@ def fit_thresholds(
     try:
         body = read_cache(collection.root, NAME, LARGEST)
         if body is not None:
-            stored, fit = unpack_fit(body)
+            stored, arrays = unpack_arrays(body)
+            fit = SmoothFit.from_arrays(arrays)
             if stored == basis:
                 return fit, notes
             notes.append("The judgements or settings have changed: the thresholds were fitted again.")
-    except DamagedFile:
+    except (DamagedFile, KeyError, ValueError, TypeError):
         path = collection.root / FOLDER / NAME
         notes.append(f"{path} was damaged or made by another user: the thresholds were fitted again.")
     fit = fit_smooth(gather_evidence(collection, matcher, known, jobs), prior)
     try:
-        write_cache(collection.root, NAME, pack_fit(basis, fit))
+        write_cache(collection.root, NAME, pack_arrays(basis, fit.arrays()))
     except InputError as error:
         problem = error.problems[0]
         notes.append(f"{problem.file} {problem.what}: the thresholds will be fitted every time.")
     return fit, notes
-
-
-def pack_fit(basis: str, fit: SmoothFit) -> bytes:
-    """A fit and what it was fitted on, for the file."""
-    buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, basis=np.asarray(basis), **fit.arrays())
-    return buffer.getvalue()
-
-
-def unpack_fit(body: bytes) -> tuple[str, SmoothFit]:
-    """What `pack_fit` made. It gets only what `read_cache` has found to be ours, and executes none of it."""
-    try:
-        with np.load(io.BytesIO(body), allow_pickle=False) as stored:
-            return str(stored["basis"]), SmoothFit.from_arrays(stored)
-    except (OSError, KeyError, ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
-        raise DamagedFile(f"a fit of another form: {error}") from error
 
 
 NOBODY = "No verdicts yet, so everything is guessed. Begin with: nuggeteer judge RUN"

@@ -6,10 +6,8 @@ drawn again when anything differs that they depend on (formats/cache.py).
 
 from __future__ import annotations
 
-import io
 import logging
 import warnings
-import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
@@ -20,7 +18,7 @@ import numpy as np
 from nuggeteer.collection.folder import Collection
 from nuggeteer.errors import InputError, NuggeteerError
 from nuggeteer.fields import Count, Part
-from nuggeteer.formats.cache import DamagedFile, read_cache, write_cache
+from nuggeteer.formats.cache import DamagedFile, pack_arrays, read_cache, unpack_arrays, write_cache
 from nuggeteer.matching.base import Matcher
 from nuggeteer.records import Vector
 from nuggeteer.scoring.evidence import prior_of
@@ -87,8 +85,10 @@ def sampled(
     basis = f"{FORMAT}|{name}|{basis}|{prior.signature}"
     with suppress(DamagedFile):
         body = read_cache(collection.root, NAME, LARGEST)
-        if body is not None and (kept := _load(body, basis)) is not None:
-            posterior, quality = kept
+        stored, arrays = ("", {}) if body is None else unpack_arrays(body)
+        if stored == basis:
+            quality = arrays.pop("quality")
+            posterior = {key.removeprefix("draws_"): array for key, array in arrays.items()}
             return Sampled(from_posterior(name, evidence, posterior), posterior, _quality(quality))
     try:
         from nuggeteer.thresholds import pymc_models
@@ -106,7 +106,8 @@ def sampled(
         posterior = {"alpha": posterior["alpha"], "beta": posterior["beta"], "theta": theta}
     quality = np.array([found.r_hat, found.effective, found.divergences], dtype=float)
     with suppress(InputError):  # a folder that is read-only: the next time takes as long
-        write_cache(collection.root, NAME, _saved(basis, posterior, quality))
+        arrays = {"quality": quality, **{f"draws_{key}": array for key, array in posterior.items()}}
+        write_cache(collection.root, NAME, pack_arrays(basis, arrays))
     return Sampled(from_posterior(name, evidence, posterior), posterior, _quality(quality))
 
 
@@ -126,22 +127,3 @@ def _quiet() -> Iterator[None]:
 
 def _quality(quality: Vector) -> DrawsQuality:
     return DrawsQuality.of(float(quality[0]), float(quality[1]), int(quality[2]))
-
-
-def _saved(basis: str, posterior: dict[str, Vector], quality: Vector) -> bytes:
-    buffer = io.BytesIO()
-    arrays = {f"draws_{name}": array for name, array in posterior.items()}
-    np.savez(buffer, allow_pickle=False, basis=np.asarray(basis), quality=quality, **arrays)
-    return buffer.getvalue()
-
-
-def _load(body: bytes, basis: str) -> tuple[dict[str, Vector], Vector] | None:
-    """What `_saved` made on the same basis. It gets only what `read_cache` has found to be ours."""
-    try:
-        with np.load(io.BytesIO(body), allow_pickle=False) as stored:
-            if str(stored["basis"]) != basis:
-                return None
-            names = [name for name in stored.files if name.startswith("draws_")]
-            return {name.removeprefix("draws_"): stored[name] for name in names}, stored["quality"]
-    except (OSError, KeyError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise DamagedFile(f"draws of another form: {error}") from error

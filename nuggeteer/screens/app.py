@@ -5,30 +5,65 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from typing import ClassVar
+from functools import partial, wraps
+from typing import ClassVar, Concatenate, ParamSpec
 
+from rich.text import Text
 from textual import events
+from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
-from textual.widgets import Input
+from textual.widgets import Input, Static
 
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.judging.cards import Filter
 from nuggeteer.judging.refresh import Refresh
 from nuggeteer.judging.session import Session
+from nuggeteer.judging.state import AnswerCard
 from nuggeteer.languages import Language
 from nuggeteer.matching.marks import Span, words_at
 from nuggeteer.records import Importance
 from nuggeteer.reports.formatting import counted
-from nuggeteer.screens.view import JudgeView
-from nuggeteer.screens.widgets import Help, Marking
+from nuggeteer.screens import layout
+from nuggeteer.screens.widgets import KEYS, MARKING, Help, Marking, TextPane
+from nuggeteer.text import escaped
 
 CLOCK = 15  # seconds after which the time that is left is shown anew
 GRADES: dict[str, Importance] = {"v": "vital", "o": "okay"}
 GRADING = "Is it vital or okay? v or o (Esc: do not propose it)"
+FIXED = 7  # lines that are always there
+LEAST = 3  # lines of the question, of the answer and of the list
+P = ParamSpec("P")
 
 
-class JudgeApp(JudgeView):
+def attempted(act: Callable[Concatenate[JudgeApp, P], str]) -> Callable[Concatenate[JudgeApp, P], None]:
+    """A method that does what a key asks for and returns what to say."""
+
+    @wraps(act)
+    def perform(self: JudgeApp, /, *args: P.args, **options: P.kwargs) -> None:
+        self._attempt(partial(act, self, *args, **options))
+
+    return perform
+
+
+class JudgeApp(App[None]):
     """Shows the cards of a session and passes on the answers."""
+
+    ENABLE_COMMAND_PALETTE = False
+    AUTO_FOCUS = ""  # keys are verdicts until a prompt is opened
+    CSS = """
+    Screen { layout: vertical; }
+    .line { height: 1; }
+    #headline { text-style: bold; }
+    #forecast { color: $text-muted; }
+    #asked { margin: 1 0 0 0; overflow: hidden; }
+    #answer { height: 1fr; scrollbar-size-vertical: 1; }
+    #nuggets { scrollbar-size-vertical: 1; }
+    #notes { overflow: hidden; }
+    #message { text-style: bold; }
+    #keys { color: $text-muted; }
+    Input { height: 1; border: none; padding: 0; display: none; }
+    Input:focus { border: none; }
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "judge(True)"),
@@ -61,13 +96,32 @@ class JudgeApp(JudgeView):
     ]
 
     def __init__(self, session: Session, width: float | None = None) -> None:
-        super().__init__(session, width)
-        self._asking: Callable[[str], None] | None = None
+        super().__init__()
+        self.session = session
+        self.width = width
+        self._marking: Marking | None = None
+        self._message = ""
+        self._drawn: AnswerCard | None = None
+        self._answer = layout.Pane([], [0])
+        self._asking: Callable[[str], str] | None = None
         self._marked_before: int | None = None  # the response that was marked before words are chosen
         self._proposed: str | None = None  # a nugget whose importance is asked for
         self._refresh: Refresh | None = None
         self._unscored = not session.blind  # until the first score is begun, after the first card is in view
         self._stale = False
+
+    def compose(self) -> ComposeResult:
+        yield Static(id="headline", classes="line", markup=False)
+        yield Static(id="forecast", classes="line", markup=False)
+        yield TextPane("asked")
+        yield Static(id="whose", classes="line", markup=False)
+        yield TextPane("answer")
+        yield Static(id="which", classes="line", markup=False)
+        yield TextPane("nuggets")
+        yield TextPane("notes")
+        yield Static(id="message", classes="line", markup=False)
+        yield Input()
+        yield Static(KEYS, id="keys", classes="line", markup=False)
 
     def on_mount(self) -> None:
         self._draw()
@@ -75,6 +129,77 @@ class JudgeApp(JudgeView):
             self.call_after_refresh(self._work_out, anew=False)
         if self.session.minutes is not None:
             self.set_interval(CLOCK, self._draw_status)
+
+    # What is shown.
+
+    def on_resize(self, event: events.Resize) -> None:
+        self.call_after_refresh(self._draw)
+
+    def pane(self, name: str) -> TextPane:
+        return self.query_one(f"#{name}", TextPane)
+
+    def _draw(self) -> None:
+        """Draw everything. A new card begins at its top, and on the same card nothing moves but what must be seen."""
+        session, card = self.session, self.session.card()
+        self._draw_status()
+        self._put("message", self._message)
+        self._put("keys", KEYS if self._marking is None else MARKING)
+        asked, answer, nuggets, notes = map(self.pane, ("asked", "answer", "nuggets", "notes"))
+        if card is None:
+            only = "" if str(session.filter) == "all" else f" in {session.filter} (f, then Enter, for all)"
+            asked.show(
+                [Text(escaped(f"Nothing left to ask{only}. q quits, u takes back the last verdict."), "bold")], 1
+            )
+            for name in ("whose", "which"):
+                self._put(name, "")
+            for pane in (answer, nuggets, notes):
+                pane.show([])
+            return
+        width, new = max(self.size.width - 2, 20), session.asked != self._drawn
+        self._drawn = session.asked
+        question = layout.question_lines(card, width)
+        listed = layout.nugget_pane(card, width)
+        chosen = None if self._marking is None else self._marking.span
+        self._answer = text = layout.answer_pane(card, width, chosen)
+        room = self.size.height - FIXED
+        if len(question) > max(room // 5, LEAST):  # the whole question follows the answer
+            head = Text("The question in full:", layout.HEAD)
+            text.lines.extend([Text(), head, *question])
+            question = [*question[: max(room // 5, LEAST) - 1], Text("  … and more, below the answer", layout.QUIET)]
+        room -= len(question)
+        height = min(len(listed.lines), max(room // 2, room - len(text.lines), LEAST))
+        lines = layout.notes(card, width)
+        asked.show(question, len(question))
+        self._put("whose", layout.answer_head(card))
+        answer.show(text.lines)
+        self._put("which", layout.nugget_head(card))
+        nuggets.show(listed.lines, height)
+        notes.show(lines, len(lines) if new else max(len(lines), notes.size.height))
+        if new:
+            answer.scroll_to(y=0, animate=False)
+        if card.marked is not None:
+            answer.bring(*text.begins[card.marked : card.marked + 2])
+        nuggets.bring(*listed.begins[card.in_view : card.in_view + 2])
+        if new:  # the panes have got other sizes
+            self.call_after_refresh(self._draw)
+
+    def _draw_status(self) -> None:
+        """Draw the two status lines, with dots while a new score is being computed."""
+        for name, line in zip(
+            ("headline", "forecast"), layout.status(self.session, self.width, self.is_working), strict=True
+        ):
+            self._put(name, line)
+
+    def _put(self, name: str, text: str | Text) -> None:
+        line = text.copy() if isinstance(text, Text) else Text(escaped(text))
+        line.no_wrap, line.overflow = True, "ellipsis"
+        self.query_one(f"#{name}", Static).update(line)
+
+    def _say(self, text: str) -> None:
+        self._message = text
+        self._draw()
+
+    # Keys.
 
     def _attempt(self, act: Callable[[], str]) -> None:
         """Do what a key asks for. If it fails, show why and stay at the card."""
@@ -90,8 +215,6 @@ class JudgeApp(JudgeView):
         elif self.session.asked != before:
             self.call_after_refresh(self._refresh_state)
 
-    # Keys.
-
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """While words are being marked, or a proposed nugget graded, keys have other meanings. Where nothing is left to
         ask, only some have one."""
@@ -99,48 +222,38 @@ class JudgeApp(JudgeView):
             return action == "escape"
         return self.session.asked is not None or action in ("undo", "filter", "help", "leave", "escape")
 
-    def action_judge(self, verdict: bool, contradicts: bool = False, span: Span | None = None) -> None:
-        def act() -> str:
-            written = self.session.judge(verdict, contradicts, span)
-            return f"{written[0].word}: {written[0].nugget}, written{self._what_next()}"
-
-        self._attempt(act)
+    @attempted
+    def action_judge(self, verdict: bool, contradicts: bool = False, span: Span | None = None) -> str:
+        written = self.session.judge(verdict, contradicts, span)
+        return f"{written[0].word}: {written[0].nugget}, written{self._what_next()}"
 
     def _what_next(self) -> str:
         asked = self.session.asked
         done = asked is not None and not self.session.open_nuggets
         return ". All decided: Enter for the next answer" if done else ". u takes it back"
 
-    def action_others(self) -> None:
-        def act() -> str:
-            written = self.session.judge_others()
-            return f"no to {counted(len(written), 'nugget')}, written{self._what_next()}"
+    @attempted
+    def action_others(self) -> str:
+        written = self.session.judge_others()
+        return f"no to {counted(len(written), 'nugget')}, written{self._what_next()}"
 
-        self._attempt(act)
+    @attempted
+    def action_next(self) -> str:
+        self.session.next()
+        return ""
 
-    def action_next(self) -> None:
-        def act() -> str:
-            self.session.next()
-            return ""
+    @attempted
+    def action_skip(self) -> str:
+        self.session.skip()
+        return "skipped; it comes back at the end"
 
-        self._attempt(act)
-
-    def action_skip(self) -> None:
-        def act() -> str:
-            self.session.skip()
-            return "skipped; it comes back at the end"
-
-        self._attempt(act)
-
-    def action_undo(self) -> None:
-        def act() -> str:
-            back = self.session.undo()
-            if not back:
-                return "there is no verdict of yours to take back here"
-            many = f" and {len(back) - 1} more" if len(back) > 1 else ""
-            return f"taken back: {back[0].word} on {back[0].qid}/{back[0].nugget}{many}; asked again"
-
-        self._attempt(act)
+    @attempted
+    def action_undo(self) -> str:
+        back = self.session.undo()
+        if not back:
+            return "there is no verdict of yours to take back here"
+        many = f" and {len(back) - 1} more" if len(back) > 1 else ""
+        return f"taken back: {back[0].word} on {back[0].qid}/{back[0].nugget}{many}; asked again"
 
     def action_move(self, by: int) -> None:
         if self.session.move(by):
@@ -164,12 +277,10 @@ class JudgeApp(JudgeView):
         """The place of the first response that is in view."""
         return self._answer.at(self.pane("answer").scroll_offset.y)
 
-    def _mark(self, place: int | None) -> None:
-        def act() -> str:
-            self.session.mark(place)
-            return "" if place is None else "y: this sentence has it. ← → another, m its words, space none"
-
-        self._attempt(act)
+    @attempted
+    def _mark(self, place: int | None) -> str:
+        self.session.mark(place)
+        return "" if place is None else "y: this sentence has it. ← → another, m its words, space none"
 
     def action_scroll(self, by: int) -> None:
         self.pane("answer").scroll_relative(y=by, animate=False)
@@ -182,12 +293,10 @@ class JudgeApp(JudgeView):
         answer = self.pane("answer")
         answer.scroll_to(y=answer.max_scroll_y if end else 0, animate=False)
 
-    def action_guess(self) -> None:
-        def act() -> str:
-            self.session.show_guess()
-            return "the guess is shown, and the verdict will record that"
-
-        self._attempt(act)
+    @attempted
+    def action_guess(self) -> str:
+        self.session.show_guess()
+        return "the guess is shown, and the verdict will record that"
 
     def action_help(self) -> None:
         self.push_screen(Help())
@@ -198,27 +307,27 @@ class JudgeApp(JudgeView):
     # What is typed.
 
     def action_reason(self) -> None:
-        def keep(text: str) -> None:
+        def keep(text: str) -> str:
             self.session.reason = text.strip() or None
-            self._message = "the reason will be recorded with your next verdict" if self.session.reason else ""
+            return "the reason will be recorded with your next verdict" if self.session.reason else ""
 
         if self.session.asked is not None:
             self._prompt("Why? (Enter keeps it, Esc cancels)", keep, self.session.reason or "")
 
     def action_filter(self) -> None:
-        def narrow(text: str) -> None:
+        def narrow(text: str) -> str:
             self.session.narrow(Filter.parse(text))
-            self._message = f"asking about {self.session.filter}"
+            return f"asking about {self.session.filter}"
 
         now = str(self.session.filter)
         self._prompt("Only which question, or question/nugget? (empty: all)", narrow, "" if now == "all" else now)
 
     def action_propose(self) -> None:
-        def importance(text: str) -> None:
+        def importance(text: str) -> str:
             if not text.strip():
                 raise NuggeteerError("a nugget needs at least one word; nothing was proposed")
             self._proposed = text
-            self._message = GRADING
+            return GRADING
 
         if self.session.asked is not None:
             self._prompt("Which fact does the key lack? (Esc cancels)", importance)
@@ -237,7 +346,7 @@ class JudgeApp(JudgeView):
 
         self._attempt(act)
 
-    def _prompt(self, label: str, then: Callable[[str], None], value: str = "") -> None:
+    def _prompt(self, label: str, then: Callable[[str], str], value: str = "") -> None:
         field = self.query_one(Input)
         self._asking = then
         field.value = value
@@ -247,17 +356,10 @@ class JudgeApp(JudgeView):
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         then = self._close_prompt()
-        if then is None:
-            return
+        if then is not None:
+            self._attempt(partial(then, event.value))
 
-        def act() -> str:
-            self._message = ""
-            then(event.value)
-            return self._message
-
-        self._attempt(act)
-
-    def _close_prompt(self) -> Callable[[str], None] | None:
+    def _close_prompt(self) -> Callable[[str], str] | None:
         then, self._asking = self._asking, None
         field = self.query_one(Input)
         field.display, self.query_one("#keys").display = False, True
@@ -313,6 +415,7 @@ class JudgeApp(JudgeView):
 
     @property
     def is_working(self) -> bool:
+        """Whether a score is being worked out."""
         return self._unscored or self._refresh is not None
 
     def _refresh_state(self) -> None:

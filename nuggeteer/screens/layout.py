@@ -22,7 +22,6 @@ from nuggeteer.judging.cards import Card, ShownResponse
 from nuggeteer.judging.forecast import Forecast
 from nuggeteer.judging.session import Session
 from nuggeteer.matching.marks import Span
-from nuggeteer.reports.explanation import in_words
 from nuggeteer.reports.formatting import (
     between,
     chance,
@@ -35,7 +34,7 @@ from nuggeteer.reports.formatting import (
     signed_span,
     span,
 )
-from nuggeteer.reports.passages import excerpt
+from nuggeteer.reports.passages import excerpt, in_words
 from nuggeteer.statistics.intervals import Interval
 from nuggeteer.text import escaped
 

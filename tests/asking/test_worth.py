@@ -9,12 +9,13 @@ from importlib.util import module_from_spec, spec_from_file_location
 import numpy as np
 import pytest
 
-from nuggeteer.asking.narrowing import AskingSubject, plan_mixture
+from nuggeteer.asking.narrowing import plan_mixture
 from nuggeteer.asking.order import DEVIATIONS, OpenNuggets, OrderedCalls, order_calls, remaining_variance
 from nuggeteer.asking.plan import Source, cheapest
 from nuggeteer.asking.prompts import find_prompt
 from nuggeteer.asking.worth import PRIOR, Worth, novelty
 from nuggeteer.collection.folder import read_collection
+from nuggeteer.judging.state import JudgingSubject
 from nuggeteer.judging.suggest import ReadingOrder
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.settings import JudgeSettings
@@ -189,7 +190,7 @@ def test_asking_ends_where_the_width_is_reached_or_nothing_more_is_gained():
 @pytest.mark.slow
 def test_a_person_alone_takes_the_minutes_that_judge_and_nightly_name(sample):
     """One forecast at every door."""
-    plan = plan_mixture(AskingSubject(sample.root, "build-103"), [], 0.5, 0.1)
+    plan = plan_mixture(JudgingSubject(sample.root, "build-103"), [], 0.5, 0.1)
     scorer = Scorer(sample, ["f3"])
     order = ReadingOrder(scorer, scorer.read("build-103"), scorer.measures[0])
     ahead = order.forecast()
@@ -203,7 +204,7 @@ def test_a_person_alone_takes_the_minutes_that_judge_and_nightly_name(sample):
 @pytest.mark.slow
 def test_a_difference_is_planned_too_and_needs_less_than_two_scores(sample):
     cheap, dear = replace(JUDGE, name="cheap"), replace(JUDGE, name="dear", input_price=20.0)
-    plan = plan_mixture(AskingSubject(sample.root, "build-103", "build-102"), [cheap, dear], 0.5, 0.05)
+    plan = plan_mixture(JudgingSubject(sample.root, "build-103", "build-102"), [cheap, dear], 0.5, 0.05)
     assert (plan.run, plan.against) == ("build-103", "build-102")
     assert plan.best is not None
     for other in (*plan.without.values(), *plan.alone.values()):

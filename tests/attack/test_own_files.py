@@ -16,7 +16,7 @@ from nuggeteer.collection.sample import sample_folder
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.formats import cache
 from nuggeteer.formats.bundle import Bundle, write_bundles
-from nuggeteer.formats.cache import DamagedFile, read_cache, write_cache
+from nuggeteer.formats.cache import DamagedFile, pack_arrays, read_cache, unpack_arrays, write_cache
 from nuggeteer.records import Judgement, Question
 from nuggeteer.scoring import deciding
 from nuggeteer.scoring.scorer import score
@@ -98,9 +98,9 @@ def test_no_flipped_bit_is_believed(root, sealed):
 def test_the_cache_of_somebody_else_is_fitted_anew_with_a_word(root, sealed, tmp_path, monkeypatch):
     ours = score(read_collection(root), ["r"])
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "stranger"))
-    _, fit = deciding.unpack_fit(deciding.pack_fit("x", deciding.unpack_fit(read_our(sealed))[1]))
-    fit.core[:] += 3
-    write_cache(root, deciding.NAME, deciding.pack_fit(deciding.unpack_fit(read_our(sealed))[0], fit))
+    basis, arrays = unpack_arrays(read_our(sealed))
+    arrays["core"] += 3
+    write_cache(root, deciding.NAME, pack_arrays(basis, arrays))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "user"))
     found = score(read_collection(root), ["r"])
     assert found["r"].measures == ours["r"].measures

@@ -20,7 +20,7 @@ from nuggeteer.collection.convert import convert_into, convert_out
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.foreign import FORMATS
 from nuggeteer.collection.ledger import Ledger
-from nuggeteer.collection.manifest import alike_tags, institution_of
+from nuggeteer.collection.runs import alike_tags, institution_of
 from nuggeteer.collection.sample import sample_folder
 from nuggeteer.errors import InputError, NuggeteerError
 from nuggeteer.formats.bundle import read_bundle

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from nuggeteer.cli.main import main
-from nuggeteer.collection.convert import convert_out
+from nuggeteer.collection.convert import convert_out, losses
 from nuggeteer.collection.foreign import FORMATS
-from nuggeteer.collection.losses import losses
 from nuggeteer.collection.sample import sample_folder
 from tests.conftest import write_lines
 

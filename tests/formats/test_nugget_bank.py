@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nuggeteer.collection.convert import convert_into, convert_out
-from nuggeteer.collection.losses import losses
+from nuggeteer.collection.convert import convert_into, convert_out, losses
 from nuggeteer.collection.sample import sample_folder
 from nuggeteer.formats.bundle import read_bundle
 from nuggeteer.formats.nugget_bank import read_banks, recognises

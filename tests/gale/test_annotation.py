@@ -339,5 +339,5 @@ def test_the_page_on_gale_runs_as_it_stands(tmp_path, monkeypatch, capsys):
         assert main(shlex.split(command)) == 0
     total = json.loads((tmp_path / "agreement.json").read_text())["rows"][-1]
     assert f"from neither, here {total['relevance']['value']:.3f}" in section.replace("\n", " ")
-    assert f"of those that only one did, here {total['overlap']['value']:.3f}" in section.replace("\n", " ")
+    assert f"of what only one did, here {total['overlap']['value']:.3f}" in section.replace("\n", " ")
     assert capsys.readouterr().err == ""

@@ -15,7 +15,7 @@ from nuggeteer.collection.folder import read_collection
 from nuggeteer.comparing.diff import diff
 from nuggeteer.matching.base import SHARE, Explanation, SimilarText, WordEvidence
 from nuggeteer.reports import changes as report
-from nuggeteer.reports.explanation import in_words
+from nuggeteer.reports.passages import in_words
 from tests.reports.hostile import TRICKS
 
 SHIP = Explanation(

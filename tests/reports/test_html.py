@@ -28,10 +28,10 @@ from nuggeteer.languages import Language
 from nuggeteer.matching.base import Explanation, SimilarText, WordEvidence
 from nuggeteer.reports import html
 from nuggeteer.reports.briefing import as_json
-from nuggeteer.reports.explanation import in_words
 from nuggeteer.reports.html import evidence
 from nuggeteer.reports.html.evidence import WHY
 from nuggeteer.reports.html.sections import JudgeNext
+from nuggeteer.reports.passages import in_words
 from nuggeteer.scoring.scorer import score
 from nuggeteer.text import escaped
 from tests.reports.hostile import TRICKS, hostile

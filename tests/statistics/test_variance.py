@@ -10,8 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from nuggeteer.statistics.tukey import Tukey, studentized_range_critical, studentized_range_sf, tukey_test
-from nuggeteer.statistics.variance import analyse_variance, contrast
+from nuggeteer.statistics.variance import (
+    Tukey,
+    analyse_variance,
+    contrast,
+    studentized_range_critical,
+    studentized_range_sf,
+    tukey_test,
+)
 
 # Montgomery, Design and Analysis of Experiments, §4.1: yield of vascular grafts, by batch of resin (rows) and
 # extrusion pressure (columns 8500, 8700, 8900, 9100).

@@ -20,8 +20,7 @@ from nuggeteer.scoring.evidence import gather_evidence, prior_of
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.text import normalised
 from nuggeteer.thresholds.propagation import fit_smooth
-from nuggeteer.trust.agreement import agree
-from nuggeteer.trust.held_out import HeldOutGuesses
+from nuggeteer.trust.agreement import HeldOutGuesses, agree
 from tests.conftest import write_lines
 from tests.tables import read_table
 

@@ -27,10 +27,9 @@ from nuggeteer.settings import Threshold
 from nuggeteer.text import normalised
 from nuggeteer.thresholds import FixedThreshold
 from nuggeteer.trust.crossval import crossval, without
-from nuggeteer.trust.experiments.definition import PAPERS, Definition, read_definition
+from nuggeteer.trust.experiments.definition import PAPERS, Definition, Plot, Series, average, read_definition
 from nuggeteer.trust.experiments.kinds import KINDS, _taught, run_experiment
 from nuggeteer.trust.experiments.left_out import leave_out_groups
-from nuggeteer.trust.experiments.result import Plot, Series, average
 from tests.conftest import ROOT
 
 DEFINITIONS = sorted(PAPERS.glob("*.toml"))

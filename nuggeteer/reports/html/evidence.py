@@ -20,9 +20,8 @@ from nuggeteer.comparing.diff import Diff
 from nuggeteer.comparing.sightings import Passage, Sighting
 from nuggeteer.history.briefing import Briefing
 from nuggeteer.records import Ints, Run
-from nuggeteer.reports.explanation import LIKE, in_words
 from nuggeteer.reports.formatting import chance
-from nuggeteer.reports.passages import beginning, excerpt
+from nuggeteer.reports.passages import LIKE, beginning, excerpt, in_words
 from nuggeteer.text import escaped
 
 ANSWERS = 3_000_000  # characters of all answers together

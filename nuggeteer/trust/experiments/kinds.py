@@ -32,9 +32,8 @@ from nuggeteer.settings import Match
 from nuggeteer.statistics.correlation import ScoreAgreement, score_agreement
 from nuggeteer.statistics.intervals import Interval
 from nuggeteer.trust.crossval import crossval, of_each_run, shared_matcher
-from nuggeteer.trust.experiments.definition import Definition
+from nuggeteer.trust.experiments.definition import Cell, Definition, Plot, Result, Series, Table
 from nuggeteer.trust.experiments.left_out import LeftOutRuns, leave_out_groups
-from nuggeteer.trust.experiments.result import Cell, Plot, Result, Series, Table
 
 BARS = 15
 AGREEMENT_COLUMNS = ("tau", "R²", "√mse")
