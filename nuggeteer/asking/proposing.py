@@ -77,7 +77,7 @@ class Proposed:
 def texts_of(key: AnswerKey, run: Run, source: Source) -> Iterator[Text]:
     """The whole answers of a run, or its records one by one, each with the nuggets that the key has already."""
     for number, question in enumerate(key.questions):
-        known = key.nuggets[key.offsets[number] : key.offsets[number + 1]]
+        known = key.nuggets[key.own(number)]
         found: dict[str, str | None] = {}
         if source == "answers":
             found[run.answer(number)] = None

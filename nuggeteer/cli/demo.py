@@ -160,7 +160,7 @@ def _read_answers(
         for asked in card.suggestions:
             nugget, run = scorer.key.nuggets[asked.nugget], matched[asked.run].run
             question = int(scorer.key.question[asked.nugget])
-            own = run.texts[slice(*run.offsets[question : question + 2])]
+            own = run.texts[run.own(question)]
             whole = asked.scope == "answer"
             texts = own if whole else (run.texts[asked.response],)
             said = any((nugget.qid, nugget.nugget, verdict_form(text)) in yes for text in texts)

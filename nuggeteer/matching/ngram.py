@@ -276,7 +276,7 @@ class NgramMatcher(Matcher):
         """For each description of a nugget, its n-grams and how much each adds to the match score."""
         question = int(self.key.question[nugget])
         if self._weighed is None or self._weighed[0] != question:
-            described = self._described(self.key.nuggets[slice(*self.key.offsets[question : question + 2])])
+            described = self._described(self.key.nuggets[self.key.own(question)])
             self._weighed = question, described, self._weights(question, described)
         _, described, weights = self._weighed
         of_each = [weights.of(nugget, grams) for grams in described[nugget - int(self.key.offsets[question])]]

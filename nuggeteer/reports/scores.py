@@ -305,7 +305,7 @@ def draw_questions(out: Console, result: Scores, score: RunScore) -> None:
 
 def _claimed(result: Scores, score: RunScore, question: int) -> tuple[int, int]:
     """How many of a question's forbidden nuggets the answer claims, of how many."""
-    own = slice(result.key.offsets[question], result.key.offsets[question + 1])
+    own = result.key.own(question)
     forbidden = result.key.forbidden[own]
     return int((score.counted.found[own] & forbidden).sum()), int(forbidden.sum())
 

@@ -92,7 +92,7 @@ class Questions:
     def _figures(self, q: int) -> tuple[Figure, ...]:
         score, outcome = self.briefing.score, self.briefing.score.counted
         value = float(score.by_question[self.briefing.headline.name][q])
-        own = slice(int(self.key.offsets[q]), int(self.key.offsets[q + 1]))
+        own = self.key.own(q)
         vital, forbidden = self.key.vital[own], self.key.forbidden[own]
         own_places = np.arange(own.start, own.stop)
         figures = [_figure(self.briefing.headline.title, number(value), value)]
