@@ -79,7 +79,7 @@ def examine(path: Path | str, collection: Path | str | None = None) -> Finding:
         if home is not None and (own == "responses" or path.name in IN_PLACE or path.parent.name in IN_PLACE):
             steps: tuple[Step, ...] = (_in_place(path, own, _named(home)),)
         else:
-            steps = kind.steps(shlex.quote(str(path)), folder, opening)
+            steps = kind.steps(opening, folder)
         return Finding(path, kind.about, None, counts, problems=tuple(problems), steps=steps)
     if name := recognised(opening):
         return _foreign(path, name, FORMATS[name], folder)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 
 from nuggeteer.errors import Problem
 from nuggeteer.formats import canonical
@@ -27,10 +29,11 @@ class OwnFile:
     count: Callable[[Path, list[Problem]], Counts]
     templates: tuple[Step, ...]
 
-    def steps(self, file: str, folder: str, opening: Opening) -> tuple[Step, ...]:
-        """What commands do with a file and a collection, both named as on a command line."""
+    def steps(self, opening: Opening, folder: str) -> tuple[Step, ...]:
+        """What commands do with a file and a collection, which is named as on a command line."""
         named = any("assessor" in one for one in opening.objects[:1])
-        names = {"file": file, "folder": folder, "name": Path(file).name, "who": "" if named else " --assessor NAME"}
+        names = {"file": quote(str(opening.path)), "folder": folder, "who": "" if named else " --assessor NAME"}
+        names["name"] = json.dumps(opening.path.name, ensure_ascii=False)  # as TOML has it
         return tuple((what.format(**names), command.format(**names)) for what, command in self.templates)
 
 
@@ -115,7 +118,7 @@ OWN_FILES: Mapping[str, OwnFile] = {
         (
             (
                 "to make them evidence beside the words, write in {folder}/nuggeteer.toml",
-                '[match]\njudges = ["{name}"]',
+                "[match]\njudges = [{name}]",
             ),
             ("to see how good they are, by people's verdicts", "nuggeteer agree --collection {folder}"),
         ),

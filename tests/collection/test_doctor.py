@@ -7,6 +7,7 @@ import json
 import os
 import shlex
 import threading
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,17 @@ def test_every_file_of_ours_is_known(tmp_path, kind, monkeypatch):
     assert found.format is None
     assert not [problem for problem in found.problems if problem.severity == "error"]
     assert kind == "history" or any(found.counts.values())
+
+
+@pytest.mark.parametrize("name", ["judge.jsonl", "my judge.jsonl", 'it\'s "{who}".jsonl'])
+def test_what_it_says_of_a_file_works_whatever_its_name_is(tmp_path, name):
+    """In a shell, and in a file of settings."""
+    path = write_lines(tmp_path / "a dir" / name, OURS["judge"])
+    (_, setting), (_, command) = examine(path, tmp_path / "a dir").steps
+    assert tomllib.loads(setting) == {"match": {"judges": [name]}}
+    assert shlex.split(command) == ["nuggeteer", "agree", "--collection", str(tmp_path / "a dir")]
+    (_, imported), _ = examine(write_lines(tmp_path / "b" / name, OURS["judgements"])).steps
+    assert shlex.split(imported)[3] == str(tmp_path / "b" / name)
 
 
 def test_every_kind_has_an_example():
