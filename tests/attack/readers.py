@@ -98,6 +98,7 @@ NOT_READERS = {
     "collection.convert.convert_into": "the readers of formats",
     "collection.convert.convert_out": "read_bundle",
     "collection.foreign.common_format": "objects.open_file",
+    "reports.imported.draw_written": "names a file",
     "reports.imported.written_as_json": "names a file",
     "formats.objects.can_be_opened_again": "looks at the kind of file",
     "formats.objects.table_rows": "read_objects and read_verdicts",
