@@ -56,7 +56,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class CostEstimate:
     """Calls that would be made and what they are likely to take. `known` nuggets have a verdict of this judge."""
 
     calls: int
@@ -67,7 +67,7 @@ class Estimate:
     price: float
 
 
-def estimate(calls: Iterable[Call], store: VerdictStore, judge: JudgeSettings, prompt: Prompt) -> Estimate:
+def estimate(calls: Iterable[Call], store: VerdictStore, judge: JudgeSettings, prompt: Prompt) -> CostEstimate:
     """An estimate of the calls that the store has no answer for."""
     count = nuggets = known = sent = replied = 0
     for call in calls:
@@ -78,7 +78,7 @@ def estimate(calls: Iterable[Call], store: VerdictStore, judge: JudgeSettings, p
             nuggets += len(pending.nuggets)
             tokens = estimated_tokens(pending.size(prompt), len(pending.nuggets))
             sent, replied = sent + tokens[0], replied + tokens[1]
-    return Estimate(count, nuggets, known, sent, replied, Price.of(judge)(sent, replied))
+    return CostEstimate(count, nuggets, known, sent, replied, Price.of(judge)(sent, replied))
 
 
 Progress = Callable[[int, int, float], None]  # nuggets done, of how many, and the price so far

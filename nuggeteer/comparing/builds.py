@@ -93,7 +93,7 @@ class Contrast:
 
 
 @dataclass(frozen=True)
-class Change:
+class BelievedChange:
     """What is believed about δ, given how much words or judges have changed: γ and its standard deviation, σ, V."""
 
     factor: float
@@ -162,7 +162,7 @@ def _given(draws: SmoothDraws, seed: int, old: MatchedRun, new: MatchedRun, cont
     expected, prior = np.zeros(draws.count), 0.0
     for believed, measured, weight in sources:
         if weight:
-            own, doubt = Change(*believed).given(measured, contrast.room, luck)
+            own, doubt = BelievedChange(*believed).given(measured, contrast.room, luck)
             expected, prior = expected + own, prior + weight * doubt
     variance = min(variance, before)
     told = 1 / variance - 1 / before  # by verdicts

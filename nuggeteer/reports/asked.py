@@ -19,7 +19,7 @@ from nuggeteer.settings import JudgeSettings
 if TYPE_CHECKING:  # each call has one of these
     from nuggeteer.asking.narrowing import Narrowed
     from nuggeteer.asking.proposing import Proposed
-    from nuggeteer.asking.session import Asked, Estimate
+    from nuggeteer.asking.session import Asked, CostEstimate
 
 FAILED_SHOWN = 10
 PROPOSED_SHOWN = 20
@@ -128,7 +128,7 @@ def as_json(judge: JudgeSettings, run: str, asked: Asked, ledger: str, narrowed:
     ).as_data()
 
 
-def estimate_as_json(judge: JudgeSettings, run: str, estimate: Estimate) -> dict[str, Any]:
+def estimate_as_json(judge: JudgeSettings, run: str, estimate: CostEstimate) -> dict[str, Any]:
     return copied(EstimateOutput, estimate, **_who(judge, run)).as_data()
 
 
@@ -176,7 +176,7 @@ def _draw_narrowed(out: Console, judge: JudgeSettings, narrowed: Narrowed) -> No
     say(out, f"The guesses made the interval {widths}. {checked}. The more they judge, the more its verdicts tell.")
 
 
-def draw_estimate(out: Console, judge: JudgeSettings, run: str, estimate: Estimate) -> None:
+def draw_estimate(out: Console, judge: JudgeSettings, run: str, estimate: CostEstimate) -> None:
     """Says that nothing is sent."""
     calls, nuggets = counted(estimate.calls, "call"), counted(estimate.nuggets, "nugget")
     say(out, f"{judge.name} on {run}: {calls} about {nuggets}; {estimate.known:,} are answered already.")

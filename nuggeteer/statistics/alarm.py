@@ -32,7 +32,7 @@ DIGITS = 9  # scores that are equal to so many decimals count as equal
 
 
 @dataclass(frozen=True)
-class Change:
+class LevelChange:
     """A change for which there was enough evidence at build `at`, and which most likely came with build `since`. Both
     are positions in the trend. `before` and `after` are the mean scores on its two sides, as known at the alarm."""
 
@@ -51,7 +51,7 @@ class Alarm:
     """The changes of a trend. `evidence` is the e-value at each build, counted from the last change on."""
 
     evidence: Vector
-    changes: tuple[Change, ...]
+    changes: tuple[LevelChange, ...]
 
 
 def watch_trend(scores: Vector) -> Alarm:
@@ -67,7 +67,7 @@ def watch_trend(scores: Vector) -> Alarm:
         if evidence[now] >= ALARM:
             before, after = scores[start : start + split], scores[start + split : now + 1]
             start += split
-            changes.append(Change(now, start, float(before.mean()), float(after.mean())))
+            changes.append(LevelChange(now, start, float(before.mean()), float(after.mean())))
     return Alarm(evidence, tuple(changes))
 
 

@@ -59,7 +59,7 @@ class Diagnosis:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class EstimatedEvidence:
     """A Monte Carlo estimate and its standard error, over chains."""
 
     value: float
@@ -119,7 +119,7 @@ def diagnose(idata: az.InferenceData) -> Diagnosis:
     )
 
 
-def log10_evidence(model: pm.Model, seed: int, draws: int = 1000, chains: int = 4, cores: int = 1) -> Estimate:
+def log10_evidence(model: pm.Model, seed: int, draws: int = 1000, chains: int = 4, cores: int = 1) -> EstimatedEvidence:
     """log₁₀ P(data | model) by sequential Monte Carlo, and its standard error from independent chains.
 
     The estimate is a little too low, more so with fewer draws. With nine parameters it was 0.03 too low at 1,000 draws
@@ -138,7 +138,7 @@ def log10_evidence(model: pm.Model, seed: int, draws: int = 1000, chains: int = 
     # Each chain's estimate of the evidence is unbiased, but its logarithm is not.
     relative = np.exp(logs - logs.max())
     value = float(logs.max() + math.log(relative.mean())) / math.log(10)
-    return Estimate(value, float(relative.std(ddof=1) / relative.mean() / math.sqrt(chains) / math.log(10)))
+    return EstimatedEvidence(value, float(relative.std(ddof=1) / relative.mean() / math.sqrt(chains) / math.log(10)))
 
 
 # Steps

@@ -92,7 +92,7 @@ def models(prior: Prior) -> dict[str, ModelCandidate]:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ModelComparison:
     """The models and the name of the best one. For each model, the chance that it gives each pair when fitted without
     the group of the pair; None if nothing could be left out."""
 
@@ -101,7 +101,7 @@ class Comparison:
     held_out: dict[str, Vector] | None
 
 
-def compare(evidence: Evidence, prior: Prior) -> Comparison:
+def compare(evidence: Evidence, prior: Prior) -> ModelComparison:
     """All models fitted to the same evidence."""
     folds = folds_of(evidence)
     parts = [evidence, *(evidence.only(~out) for out in folds)]
@@ -126,7 +126,7 @@ def compare(evidence: Evidence, prior: Prior) -> Comparison:
         best = max(compared, key=lambda model: model.log_score if model.log_score is not None else -np.inf)
     else:
         best = max(compared, key=lambda model: model.log10_evidence)
-    return Comparison(compared, best.name, held_out if folds else None)
+    return ModelComparison(compared, best.name, held_out if folds else None)
 
 
 def folds_of(evidence: Evidence) -> list[Bools]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nuggeteer.comparing.builds import Change, Contrast, contrast_of, drawn_pair, same_texts
+from nuggeteer.comparing.builds import BelievedChange, Contrast, contrast_of, drawn_pair, same_texts
 from nuggeteer.comparing.diff import diff_matched_runs
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.thresholds.model import Build
@@ -137,7 +137,7 @@ def test_what_is_measured_badly_says_little():
     """Regression on a mean that was measured with an error, by simulation: what is believed of δ given the mean is what
     worlds with this mean have."""
     rng, room = np.random.default_rng(0), 1.7
-    believed = Change(3.0, 0.0, 0.2, 0.05)
+    believed = BelievedChange(3.0, 0.0, 0.2, 0.05)
     true = rng.normal(0, (believed.moved * room) ** 0.5, 1_000_000)
     measured = true + rng.normal(0, 0.3, len(true))
     delta = believed.factor * true + rng.normal(0, believed.spread * room**0.5, len(true))

@@ -22,7 +22,7 @@ from nuggeteer.statistics.correlation import CLOSE
 
 
 @dataclass(frozen=True)
-class Part:
+class PlotWithLines:
     """Two measures: over runs, over answers, and a few sentences on them."""
 
     title: str
@@ -69,16 +69,16 @@ class ComparisonPage:
         return f"Pairs of runs that can be told apart, of {pairs:,}: {told}."
 
     @cached_property
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[PlotWithLines]:
         return [self._part(correlation) for correlation in self.result.correlations]
 
-    def _part(self, one: Correlation) -> Part:
+    def _part(self, one: Correlation) -> PlotWithLines:
         a, b = one.measures
         drawn = (
             (_chart(one.measures, self._means(a), self._means(b)), f"Each point is a run. {_words(one, 'runs')}"),
             (_chart(one.measures, *one.points), f"Each point is an answer. {_words(one, 'answers')}"),
         )
-        return Part(f"{a.title} and {b.title}", drawn, tuple(_lines(one)))
+        return PlotWithLines(f"{a.title} and {b.title}", drawn, tuple(_lines(one)))
 
     def _means(self, measure: Measure) -> Vector:
         return np.array([run.measures[measure.name].value for run in self.result.scores.runs], dtype=float)

@@ -33,7 +33,7 @@ from nuggeteer.statistics.correlation import ScoreAgreement, score_agreement
 from nuggeteer.statistics.intervals import Interval
 from nuggeteer.trust.crossval import crossval, of_each_run, shared_matcher
 from nuggeteer.trust.experiments.definition import Cell, Definition, Plot, Result, Series, Table
-from nuggeteer.trust.experiments.left_out import LeftOutRuns, leave_out_groups
+from nuggeteer.trust.experiments.left_out import HiddenRuns, leave_out_groups
 
 BARS = 15
 AGREEMENT_COLUMNS = ("tau", "R²", "√mse")
@@ -237,7 +237,7 @@ def _credits(match: Match) -> bool:
     return match.matcher == "pourpre"
 
 
-def _compared(collection: Collection, measure: Measure, jobs: int) -> tuple[LeftOutRuns, list[float], list[str]]:
+def _compared(collection: Collection, measure: Measure, jobs: int) -> tuple[HiddenRuns, list[float], list[str]]:
     """The runs that have an official score or a true one, these scores, and notes on both."""
     every = leave_out_groups(collection, jobs)
     left_out = every.with_scores
@@ -256,7 +256,7 @@ def _compared(collection: Collection, measure: Measure, jobs: int) -> tuple[Left
     return left_out, known, notes
 
 
-def _match(left_out: LeftOutRuns, collection: Collection, jobs: int) -> list[Vector]:
+def _match(left_out: HiddenRuns, collection: Collection, jobs: int) -> list[Vector]:
     """Each run's match scores. A matcher that learns does so without the run's group."""
     matcher = make(material(collection, known_in(collection)))
     if matcher.uses_judgements:
@@ -266,7 +266,7 @@ def _match(left_out: LeftOutRuns, collection: Collection, jobs: int) -> list[Vec
 
 
 def _match_by_group(
-    left_out: LeftOutRuns, collection: Collection, matcher_of: Callable[[Collection], Matcher], jobs: int
+    left_out: HiddenRuns, collection: Collection, matcher_of: Callable[[Collection], Matcher], jobs: int
 ) -> list[Vector]:
     """Each run's match scores, by a matcher made from the collection without its group."""
     found = of_each_run(collection, partial(_scores, matcher_of), jobs)
@@ -297,7 +297,7 @@ def _taught(rest: Collection) -> Matcher:
 
 
 def _grids(
-    left_out: LeftOutRuns, collection: Collection, definition: Definition, jobs: int
+    left_out: HiddenRuns, collection: Collection, definition: Definition, jobs: int
 ) -> Iterator[tuple[dict[str, Any], Match, Vector]]:
     """Each combination of settings, with runs × thresholds: scores at fixed thresholds."""
     from joblib import Parallel, delayed
@@ -307,7 +307,7 @@ def _grids(
     yield from zip(definition.match, settings, Parallel(n_jobs=min(jobs, len(settings)))(tasks), strict=True)
 
 
-def _grid(task: tuple[LeftOutRuns, Collection, Definition]) -> Vector:
+def _grid(task: tuple[HiddenRuns, Collection, Definition]) -> Vector:
     left_out, collection, definition = task
     credit = _credits(collection.settings.match)
     return left_out.at_thresholds(
@@ -315,7 +315,7 @@ def _grid(task: tuple[LeftOutRuns, Collection, Definition]) -> Vector:
     )
 
 
-def _intervals(collection: Collection, left_out: LeftOutRuns, measure: Measure, jobs: int, seed: int) -> list[Interval]:
+def _intervals(collection: Collection, left_out: HiddenRuns, measure: Measure, jobs: int, seed: int) -> list[Interval]:
     """The score of each run from what is known without its group, decided by the model of the settings."""
     matcher = shared_matcher(collection, known_in(collection), jobs)
     found = of_each_run(collection, partial(_scored, matcher, measure.name, seed), jobs)
@@ -329,7 +329,7 @@ def _scored(matcher: Matcher | None, measure: str, seed: int, rest: Collection, 
     return [scorer.score(scorer.read(run)).measures[measure] for run in runs]
 
 
-def _pairs(left_out: LeftOutRuns, scores: Sequence[Vector]) -> tuple[Bools, Vector]:
+def _pairs(left_out: HiddenRuns, scores: Sequence[Vector]) -> tuple[Bools, Vector]:
     """Truth and match scores of all guessed pairs, each text of an answer once."""
     kept = [run.guessed & (run.true != UNKNOWN) & ~run.is_repeat for run in left_out.runs]
     true = [(run.true == YES)[own] for run, own in zip(left_out.runs, kept, strict=True)]

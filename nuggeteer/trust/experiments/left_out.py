@@ -22,7 +22,7 @@ from nuggeteer.trust.crossval import of_each_run, settled
 
 
 @dataclass(frozen=True)
-class LeftOutRun:
+class HiddenRun:
     """A judged run: the rows of its responses' texts among all judged texts, and for each pair of a response and a
     nugget what is true, and what is known when its group is left out. `length` is of each answer."""
 
@@ -42,20 +42,20 @@ class LeftOutRun:
 
 
 @dataclass(frozen=True)
-class LeftOutRuns:
+class HiddenRuns:
     """All runs left out in turn, and the texts to match for this."""
 
     key: AnswerKey
     texts: Sequence[str]
     question: npt.NDArray[np.int32]
-    runs: tuple[LeftOutRun, ...]
+    runs: tuple[HiddenRun, ...]
 
     @property
-    def with_scores(self) -> LeftOutRuns:
+    def with_scores(self) -> HiddenRuns:
         """Only the runs that have a true score. A run with only some nuggets judged has none."""
         return replace(self, runs=tuple(run for run in self.runs if run.has_score))
 
-    def scores_of(self, run: LeftOutRun, scores: Vector) -> Vector:
+    def scores_of(self, run: HiddenRun, scores: Vector) -> Vector:
         """A run's match scores, from those of all texts."""
         begin, _ = ragged(self.key.offsets[self.question], self.key.counts[self.question])
         _, place = ragged(begin[run.rows], self.key.counts[self.question[run.rows]])
@@ -81,7 +81,7 @@ class LeftOutRuns:
         return np.array(rows)
 
 
-def leave_out_groups(collection: Collection, jobs: int = 1) -> LeftOutRuns:
+def leave_out_groups(collection: Collection, jobs: int = 1) -> HiddenRuns:
     """Leave out each group, and see what stays known."""
     key, truth = collection.key, known_in(collection)
     known = of_each_run(collection, _known, jobs)
@@ -106,8 +106,8 @@ def leave_out_groups(collection: Collection, jobs: int = 1) -> LeftOutRuns:
         repeated = np.repeat(is_repeat, np.diff(begin))
         group = collection.group(run.name)
         scored = run.info.judged != "none" or bool(settled(nugget, true, len(key.nuggets)).all())
-        runs.append(LeftOutRun(run.name, group, rows, nugget, true, known[run.name], of_answer, repeated, scored))
-    return LeftOutRuns(key, texts, np.array(question, dtype=np.int32), tuple(runs))
+        runs.append(HiddenRun(run.name, group, rows, nugget, true, known[run.name], of_answer, repeated, scored))
+    return HiddenRuns(key, texts, np.array(question, dtype=np.int32), tuple(runs))
 
 
 def _known(collection: Collection, runs: Sequence[Run]) -> list[States]:
@@ -115,7 +115,7 @@ def _known(collection: Collection, runs: Sequence[Run]) -> list[States]:
     return [known(run.normalised_texts, run.question) for run in runs]
 
 
-def _found(run: LeftOutRun, pairs: Bools, key: AnswerKey) -> Bools:
+def _found(run: HiddenRun, pairs: Bools, key: AnswerKey) -> Bools:
     result = np.zeros(len(key.nuggets), dtype=bool)
     result[run.nugget[pairs]] = True
     return result
