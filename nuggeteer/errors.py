@@ -71,7 +71,7 @@ def errors_in(problems: Iterable[Problem]) -> list[Problem]:
 
 
 def same_answers(file: object, answers: Sequence[tuple[str, ...]], run: str = "") -> Iterator[Problem]:
-    """A warning of an answer that many questions have, given the texts of each."""
+    """A warning about an answer that many questions have, given the texts of each."""
     for texts, count in Counter(answers).most_common():
         if count < max(_SAME, _SAME_SHARE * len(answers)):
             break
@@ -79,7 +79,7 @@ def same_answers(file: object, answers: Sequence[tuple[str, ...]], run: str = ""
             what = f"{run and f'{run}: '}{count} questions have the same answer, {said!r:.60}"
             remedy = "if that is a refusal or an error, see why; it is scored like any other"
             yield Problem(str(file), None, what, remedy, "warning")
-            break
+            return
 
 
 def by_kind(problems: Sequence[Problem]) -> list[list[Problem]]:
