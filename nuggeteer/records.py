@@ -15,7 +15,7 @@ from nuggeteer import fields
 from nuggeteer.display import Shown, counted
 from nuggeteer.fields import about
 from nuggeteer.groups import Grouping
-from nuggeteer.text import normalised
+from nuggeteer.text import normalised, says_nothing
 
 Importance = Literal["vital", "okay", "unrated", "forbidden"]
 Judged = Literal["none", "best", "every"]
@@ -248,7 +248,7 @@ class Run(Shown):
     """One system's answers, stored by column so that a million responses take little memory.
 
     Responses lie in the order of `key`'s questions, and in run order within a question (`own`). `parts` is None where
-    each record of the run is one response.
+    each record of the run is one response. A run from the history is `recorded` under a label, or else on a day.
     """
 
     name: str
@@ -258,6 +258,12 @@ class Run(Shown):
     question: npt.NDArray[np.int32]
     offsets: Ints
     parts: AnswerParts | None = None
+    recorded: str | None = None
+
+    @property
+    def title(self) -> str:
+        """Its name, with what distinguishes it from other builds of that name."""
+        return f"{self.name} ({self.recorded})" if self.recorded else self.name
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -270,6 +276,12 @@ class Run(Shown):
     def normalised_texts(self) -> list[str]:
         """The normalised texts, which is how texts are compared; kept because they are needed often."""
         return list(map(normalised, self.texts))
+
+    @cached_property
+    def answered(self) -> Bools:
+        """The questions to which some response has words."""
+        speaks = np.fromiter((not says_nothing(text) for text in self.texts), bool, len(self.texts))
+        return np.bincount(self.question, speaks, len(self.offsets) - 1) > 0
 
     def own(self, question: int) -> slice:
         """Where the responses to a question are, by its position in the key."""

@@ -189,6 +189,13 @@ def words(text: str) -> list[str]:
     return find_words(matching_form(normalised(text)))
 
 
+def says_nothing(text: str) -> bool:
+    """Whether a text is white space and punctuation at most. A sign such as ∞ says something."""
+    return not any(map(str.isalnum, text)) and all(
+        char.isspace() or unicodedata.category(char)[0] in "PC" for char in text
+    )
+
+
 def likeliest(responses: Sequence[Set[str]], descriptions: Sequence[str]) -> int:
     """The response, given as its words, with the largest share of the words of a description; the first one if several
     are equal. This uses no matcher, because matchers learn from the result."""

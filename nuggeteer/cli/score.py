@@ -87,7 +87,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from nuggeteer.collection.runs import NO_ANSWER
+    from nuggeteer.collection.runs import NO_ANSWER, NO_WORDS
     from nuggeteer.errors import NuggeteerError
     from nuggeteer.measures import DEFAULT
     from nuggeteer.reports import scores
@@ -115,7 +115,7 @@ def run(args: argparse.Namespace) -> int:
                 raise NuggeteerError("no run has an audit; draw one with nuggeteer judge RUN --audit 100")
         audits = [audit.audit_result(scorer, matched, scorer.measures) for matched in matched_runs]
     result = scorer.scores(map(scorer.score, matched_runs))
-    told: tuple[str, ...] = () if args.json == "-" else (NO_ANSWER,)  # under the table
+    told: tuple[str, ...] = () if args.json == "-" else (NO_ANSWER, NO_WORDS)  # under the table
     output.warn([problem for problem in collection.problems if not problem.what.startswith(told)])
     recorded = []
     if args.record:

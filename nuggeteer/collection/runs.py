@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from nuggeteer.display import counted
 from nuggeteer.errors import Problem, did_you_mean, same_answers
 from nuggeteer.formats import canonical
 from nuggeteer.formats.jsonl import bare_name, is_regular, read_jsonl
@@ -22,8 +23,11 @@ from nuggeteer.formats.sentences import pieces
 from nuggeteer.measures import ALL, is_measure
 from nuggeteer.records import AnswerKey, AnswerParts, Run, RunInfo
 from nuggeteer.settings import Split
+from nuggeteer.text import says_nothing
 
-NO_ANSWER: Final = "no answer to question"  # the beginning of the problem of a run that leaves one out
+# How the problems begin of a run that leaves a question out, or has no words for it.
+NO_ANSWER: Final = "no answer to question"
+NO_WORDS: Final = "no words in the answer to question"
 TEXT_OR_NOT, NUMBER_OR_NOT = (str, type(None)), (int, type(None))
 
 
@@ -79,14 +83,16 @@ def read_run(
         texts = [texts[i] for i in order]
         docids = [docids[i] for i in order]
     starts = [*np.flatnonzero(np.diff(owners, prepend=-1)).tolist(), len(texts)]
-    problems += same_answers(path, [tuple(texts[start:end]) for start, end in pairwise(starts)])
+    answers = {int(owners[start]): tuple(texts[start:end]) for start, end in pairwise(starts)}
+    problems += same_answers(path, list(answers.values()))
+    problems += _odd_answers(path, key, answers)
     parts = None
     if split == "sentences":
         texts, parts = cut(texts)
     if parts is not None:
         owners, docids = owners[parts.record], [docids[i] for i in parts.record.tolist()]
     counts = np.bincount(owners, minlength=len(key.questions)) if key.questions else np.zeros(0, np.int64)
-    if not any(map(str.strip, texts)):
+    if all(map(says_nothing, texts)):
         what = "answers no question of the key"
         problems.append(Problem(str(path), None, what, "it scores 0, and only with --allow-empty", "warning"))
     for i in np.flatnonzero(counts == 0) if len(owners) else ():
@@ -94,6 +100,21 @@ def read_run(
         problems.append(Problem(str(path), None, what, "it scores 0", "warning"))
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     return Run(name or bare_name(path), info, texts, docids if any(docids) else None, owners, offsets, parts)
+
+
+def _odd_answers(path: Path, key: AnswerKey, answers: Mapping[int, tuple[str, ...]]) -> Iterator[Problem]:
+    """Answers without words, and answers that are there twice, as in a file that was written twice."""
+    half = {at: len(texts) // 2 for at, texts in answers.items()}
+    twice = [key.questions[at].qid for at, texts in answers.items() if texts[: half[at]] * 2 == texts]
+    if twice:
+        more = f" (and {counted(len(twice) - 1, 'other answer')})" if len(twice) > 1 else ""
+        what = f"the answer to {twice[0]!r} is there twice{more}"
+        remedy = "each text counts twice in the length; delete one copy"
+        yield Problem(str(path), None, what, remedy, "warning")
+    for at, texts in answers.items():
+        if all(map(says_nothing, texts)):
+            what, remedy = f"{NO_WORDS} {key.questions[at].qid!r}", "it scores 0; look at what the system wrote"
+            yield Problem(str(path), None, what, remedy, "warning")
 
 
 def cut(records: list[str]) -> tuple[list[str], AnswerParts | None]:

@@ -23,7 +23,7 @@ from nuggeteer.records import AnswerKey, Run
 from nuggeteer.scoring.known import UNKNOWN
 from nuggeteer.scoring.matched_run import MatchedRun
 from nuggeteer.settings import Match
-from nuggeteer.text import verdict_form
+from nuggeteer.text import says_nothing, verdict_form
 
 LEAST: Final = 3  # questions
 SHARE: Final = 0.1  # of the questions
@@ -119,11 +119,12 @@ def unread(key: AnswerKey, found: Sequence[StrangeAnswers], new: MatchedRun) -> 
     judged = np.bincount(new.run.question, ~seen, len(new.run.offsets) - 1) == 0
     if new.answers is not None:
         judged[key.question[new.answers != UNKNOWN]] = True
-    return tuple(one for one in found if judged[list(one.questions)].sum() < min(ENOUGH, len(one.questions)))
+    few = (judged[list(one.questions)].sum() < min(ENOUGH, len(one.questions)) for one in found)
+    return tuple(one for one, is_unread in zip(found, few, strict=True) if is_unread or one.empty)
 
 
 def _text(run: Run, question: int) -> _Answer:
-    return _Answer("\n".join(filter(None, run.normalised_texts[run.own(question)])))
+    return _Answer("\n".join(text for text in run.normalised_texts[run.own(question)] if not says_nothing(text)))
 
 
 def _found(what: str, questions: tuple[int, ...], of: int) -> StrangeAnswers | None:

@@ -23,6 +23,7 @@ from nuggeteer.formats.jsonl import LONGEST_LINE, bare_name, is_regular, json_li
 from nuggeteer.formats.judgements import counts_as_known, read_folder, unretracted
 from nuggeteer.formats.settings import read_settings
 from nuggeteer.records import Judgement, Nugget, Question, Response, RunInfo
+from nuggeteer.text import says_nothing
 
 Record = TypeVar("Record", Question, Nugget, RunInfo, Response, Judgement)
 OfQuestion = TypeVar("OfQuestion", Nugget, Response)
@@ -96,7 +97,7 @@ class Bundle:
         words = Counter[tuple[str, str]]()
         for run, responses in self.responses.items():
             for response in responses:
-                words[run, response.qid] += bool(response.text.strip())
+                words[run, response.qid] += not says_nothing(response.text)
         empty = [qid for (_, qid), count in words.items() if not count]
         self.warn_of_questions(path, empty, "with an empty answer", "it scores 0; correct that if something was said")
         for run, responses in self.responses.items():

@@ -19,10 +19,10 @@ from nuggeteer.display import Shown
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.matching.base import Matcher
 from nuggeteer.records import AnswerKey, Bools, Ints, Run, Vector, ragged
-from nuggeteer.scoring.known import PARTLY, UNKNOWN, YES, States, VerdictIndex, settle
+from nuggeteer.scoring.known import NO, PARTLY, UNKNOWN, YES, States, VerdictIndex, settle
 from nuggeteer.scoring.units import BestPairs, names_of, pieces_of
 from nuggeteer.scoring.workers import can_share, copies, work_on, zeros
-from nuggeteer.text import normalised_and_length, verdict_form_of_normalised
+from nuggeteer.text import normalised_and_length, says_nothing, verdict_form_of_normalised
 from nuggeteer.thresholds.model import AnswerSet, Build, Units, size_of
 from nuggeteer.thresholds.rows import joined, key_of
 
@@ -90,7 +90,7 @@ class MatchedRun(Shown):
     begin: Ints
     nugget: npt.NDArray[np.int32]  # of each pair
     match: Callable[[], Vector]
-    by_response: States  # of each pair, by verdicts on responses
+    by_response: States  # of each pair, by verdicts on responses; a response without words has no nugget
     text: Ints  # of each response as a number, by its verdict form
     characters: Ints  # of each response
     is_repeat: Bools | None  # pairs of a response that repeats an earlier one of its answer; None if there are none
@@ -221,6 +221,8 @@ def read(run: Run, build: Build, key: AnswerKey, matcher: Matcher, known: Verdic
         numbers[own] = list(map(key_of, forms))
         repeats[own] = _repeats(forms, question)
         states[pairs] = known.of_forms(forms, question)
+        silent = np.fromiter(map(says_nothing, forms), bool, len(forms))
+        states[pairs][np.repeat(silent, key.counts[question]) & (states[pairs] == UNKNOWN)] = NO
         open_ = states[pairs] == UNKNOWN
         if answers is not None:
             open_ &= (answers == UNKNOWN)[nugget[pairs]]

@@ -135,7 +135,7 @@ def find(
         probability=probability,
         credited=lambda: _credit(matched, found),
         length=matched.length,
-        answered=np.diff(matched.run.offsets) > 0,
+        answered=matched.run.answered,
         pairs_known=int((~matched.guessed).sum()),
         pairs_guessed=int(matched.guessed.sum()),
         drawn=drawn,

@@ -419,7 +419,10 @@ def test_many_responses_to_one_unknown_question_are_one_problem_at_the_first(fol
 def test_ranks_out_of_order_are_told_where_they_are(folder):
     write_lines(
         folder / "runs" / "new.jsonl",
-        [{"qid": q, "text": "a", "rank": r} for q, r in [("q1", 2), ("q2", 1), ("q1", 1), ("q1", 1), ("q1", 5)]],
+        [
+            {"qid": q, "text": text, "rank": r}
+            for q, text, r in [("q1", "a", 2), ("q2", "a", 1), ("q1", "b", 1), ("q1", "c", 1), ("q1", "d", 5)]
+        ],
     )
     assert [(line, what) for _, line, _, what in found(folder)] == [
         (3, "rank 1 of 'q1' is out of order"),

@@ -57,7 +57,7 @@ def data(definition: Definition, collection: Collection, jobs: int, seed: int) -
     """Table 1: how large the collection is."""
     key, runs = collection.key, collection.judged_runs
     responses = sum(map(len, runs))
-    answers = sum(int((np.diff(run.offsets) > 0).sum()) for run in runs)
+    answers = sum(int(run.answered.sum()) for run in runs)
     columns = ("questions", "vital", "okay", "nuggets a question", "runs", "groups", "responses a run", "a question")
     row = (
         len(key.questions),
