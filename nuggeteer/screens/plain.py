@@ -10,6 +10,7 @@ must fit the nuggets however fast the machine is. It gets no scores, except of t
 from __future__ import annotations
 
 from collections.abc import Callable
+from textwrap import fill
 from typing import TextIO
 
 from rich.text import Text
@@ -25,19 +26,23 @@ from nuggeteer.screens import layout
 from nuggeteer.text import escaped
 
 WIDTH = 78
+ALONE = frozenset("nasubg+-?")  # commands that nothing follows
 PROMPT = "y n c a s u r p f g + - ? q > "
 HELP = """\
 y          yes, the answer has the nugget; n no, no sentence of it does
 c          no, and worse: the answer contradicts it, it says the opposite
 y 3, c 3   the same, and it is response 3 that does
 y WORDS    yes, and these words of the answer carry the nugget
-a          no to all nuggets of this answer that are open; s leave them for later, they come back last
+a          no to all nuggets of this answer that are open
+s          leave them for later; they come back last
 + -        the next nugget of the answer, the one before
 u          take back the last verdict
 r TEXT     a reason, which is recorded with the next verdict
-p v TEXT   propose a vital nugget that is in the answer but not in the key; p o TEXT an okay one
+p v TEXT   propose a vital nugget that is in the answer but not in the key;
+           p o TEXT an okay one
 f QID, f QID/NUGGET, f   ask only about these; ask about all
-g          show the guess of the tool. It biases, and the verdict will record that it was shown
+g          show the guess of the tool. It biases, and the verdict will record
+           that it was shown
 Enter      the score, once it is there
 q          quit; every verdict is already on disk
 """
@@ -98,9 +103,11 @@ class PlainScreen:
                 continue
             before, card = self._place, self.session.asked
             try:
+                if rest.strip() and word in ALONE:
+                    raise NuggeteerError(f"{word} takes nothing after it; r TEXT gives the next verdict a reason")
                 message = self._commands[word](rest.strip())
             except (NuggeteerError, OSError) as error:
-                self.failed += word in "yncaubp"
+                self.failed += word in "yncasubp"
                 self._write(f"not done: {error}")
                 continue
             for part in message.splitlines():
@@ -118,7 +125,7 @@ class PlainScreen:
         return session.asked, session.nugget, session.reason, session.shown
 
     def _write(self, text: str) -> None:
-        self.out.write(escaped(text) + "\n")
+        self.out.write(fill(escaped(text), WIDTH, break_long_words=False, break_on_hyphens=False) + "\n")
 
     def _write_status(self) -> None:
         session = self.session
@@ -174,10 +181,12 @@ class PlainScreen:
         card, span = self.session.card(), None
         if card is None:
             raise NuggeteerError(NOTHING_LEFT)
-        if rest.isdecimal() and len(card.answer) > 1:
+        if rest.isdecimal():
             if not 0 < int(rest) <= len(card.answer):
-                raise NuggeteerError(f"the answer has responses 1 to {len(card.answer)}")
-            self.session.mark(int(rest) - 1)
+                several = f"responses 1 to {len(card.answer)}"
+                raise NuggeteerError(f"the answer has {several if len(card.answer) > 1 else '1 response'}")
+            if len(card.answer) > 1:
+                self.session.mark(int(rest) - 1)
         elif rest:
             places = range(len(card.answer)) if card.marked is None else [card.marked]
             place = next((place for place in places if rest in card.answer[place].text), None)

@@ -279,3 +279,21 @@ def test_an_answer_that_moves_nothing_is_said_to(begin, monkeypatch):
 def test_an_audit_says_how_long_it_takes(begin):
     units = [AnswerCard(0, question, nuggets, audit={"id": "a1", "place": 1}) for question, nuggets in [(1, (2, 3))]]
     assert status(begin(audit=units), None, False)[1].startswith("audit: 1 of 1 left, about 1 minute; ")
+
+
+@pytest.mark.parametrize("line", ["n because it is old", "a 3", "s 3", "g 1", "+ 2"])
+def test_what_stands_behind_a_command_is_not_dropped(judge, line):
+    session, said = judge(line)
+    assert f"not done: {line[0]} takes nothing after it; r TEXT gives the next verdict" in said
+    assert own(session) == []
+
+
+def test_a_number_is_never_words_of_the_answer(judge, fermi):
+    (fermi.root / "runs" / "tonight.jsonl").write_text(
+        '{"qid": "q1", "text": "He won the Nobel Prize 2 years before 1940."}\n'
+    )
+    session, said = judge("f q1", "y 2", "c 0")
+    assert said.count("not done: the answer has 1 response") == 2
+    assert own(session) == []
+    session, _ = judge("f q1", "y 1")
+    assert [(j.word, j.extra.get("span")) for j in own(session)] == [("yes", None)]
