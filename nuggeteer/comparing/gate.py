@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass, replace
-from math import ceil, floor
 from typing import Annotated, Literal
 
 import numpy as np
@@ -36,6 +35,7 @@ BasisOrNone = Annotated[
         "What people have read: some of the new answers, only earlier ones, or nothing; null where no gate was applied."
     ),
 ]
+LEAST_OPEN = round(100 * (1 - SURE)) + 1  # per cent that are printed of what is undecided
 NOBODY = "Nobody has read any answer yet, so this cannot be decided."
 
 
@@ -101,8 +101,8 @@ class Ruling:
 
 
 def title_of(decision: Decision, basis: Basis | None) -> str:
-    """The decision; and if nobody read any of the answers, that too."""
-    return "PASS (guessed)" if decision == "PASS" and basis == "guessed" else decision
+    """The decision; and if nobody has read what is new, that too."""
+    return f"{decision} (guessed)" if decision != "UNDECIDED" and basis == "guessed" else decision
 
 
 def rule(
@@ -141,7 +141,7 @@ def basis_of(diff: Diff) -> Basis:
         [frozenset(map(verdict_form, run.texts[run.own(q)])) for q in range(len(run.offsets) - 1)]
         for run in (diff.old_run, diff.new_run)
     )
-    new = np.array([bool(after[q] - before[q]) for q in range(len(after))], dtype=bool)
+    new = np.array([bool(after[q] - before[q]) for q in range(len(after))], dtype=bool) & diff.new.answered
     if not new.any():
         return "read" if diff.new.pairs_known else "guessed"
     for i in np.flatnonzero(known & new[diff.key.question]).tolist():
@@ -159,17 +159,16 @@ def _not_worse(diff: Diff, by: float, about: About) -> Gate:
     worse = f"worse by more than {by:g}" if by else "worse"
     if _changed_alike(delta):
         change = interval.value or 0.0
-        return Gate(
-            rule_, "PASS" if change >= -by else "FAIL", f"{title} changed by {signed(change)} in every question"
-        )
+        how = f"changed by {signed(change)} in" if signed(change) != "0" else "is the same for"
+        return Gate(rule_, "PASS" if change >= -by else "FAIL", f"{title} {how} every question")
     ends, below = delta.ends(about), delta.chance_below(-by, about)
     if ends is None or below is None:
         return Gate(rule_, "UNDECIDED", _no_interval(title, about, interval))
     decision: Decision = "FAIL" if below >= SURE else "PASS" if 1 - below >= SURE else "UNDECIDED"
     verb = {"PASS": "is not", "FAIL": "is", "UNDECIDED": "may be"}[decision]
     how = f"{chance(max(below, 1 - below))} sure"
-    if decision == "UNDECIDED":  # rounded so that it does not look decided
-        how = f"{floor(100 * below) if below > 0.5 else ceil(100 * below)} % probable"
+    if decision == "UNDECIDED":
+        how = f"{min(max(round(100 * below), LEAST_OPEN), 100 - LEAST_OPEN)} % probable"
     exact = ends[1] - ends[0] < ROUNDING and below in (0.0, 1.0)
     why = f"{title} {verb} {worse} {where}{'' if exact else f' ({how})'}: the change is {_between(*ends, -by)}"
     return Gate(rule_, decision, why, below, beyond=_beyond(delta, by, about))
@@ -193,8 +192,8 @@ def _kept(diff: Diff, most: int, sure: float) -> Gate:
     how = "surely" if sure > 0.9 else "probably"
     why = _losses(diff, len(lost), f"{how} ") + (f" and {doubtful} possibly" if doubtful else "")
     if doubtful and not lost:
-        why = f"Perhaps up to {_losses(diff, doubtful, 'are ' if doubtful > 1 else 'is ')}, none {how}"
-    why += f"; {most} {'is' if most == 1 else 'are'} allowed"
+        why = f"Up to {_losses(diff, doubtful, 'may be ')}, but none {how}"
+    why += f"; {most or 'none'} {'are' if most > 1 else 'is'} allowed"
     if lost:
         why += " (" + ", ".join(f"{change.question.qid}/{change.nugget.nugget}" for change in lost[:3])
         why += f" and {len(lost) - 3} more)" if len(lost) > 3 else ")"

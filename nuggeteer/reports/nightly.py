@@ -239,8 +239,11 @@ def _advice(night: Night) -> Iterator[tuple[str, list[str]]]:
         if not night.score.outcome.known.all():
             why = "To narrow the interval:" if night.verdicts else "Nobody has read any answer yet. Begin with:"
             yield why, ["judge", night.asked]
+        return
+    arguments = ["judge", night.asked, "--against", night.against or night.old.run.name]
+    if night.decision == "FAIL" and night.ruling.basis == "guessed":
+        yield "Nobody has read a new answer. To see whether it is true:", arguments
     elif night.needed is not None:
-        arguments = ["judge", night.asked, "--against", night.against or night.old.run.name]
         if night.ruling.basis == "nobody" or night.ruling.strange:
             yield "Begin with:", arguments
         elif night.needed.minutes is not None:
