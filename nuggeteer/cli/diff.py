@@ -17,7 +17,9 @@ EXAMPLES = """\
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("old", metavar="OLD", help="the run to compare with, a name or a file")
+    parser.add_argument(
+        "old", metavar="OLD", help="the run to compare with: a name or a file, or the name or label of a recorded build"
+    )
     parser.add_argument("new", metavar="NEW", help="the run to look at, a name or a file")
     parser.add_argument(
         "--measures", metavar="NAMES", help="the measures, separated by commas (see score); the gates look at the first"
@@ -60,7 +62,9 @@ def run(args: argparse.Namespace) -> int:
     from nuggeteer.comparing.diff import diff
     from nuggeteer.comparing.gate import rule
     from nuggeteer.errors import NuggeteerError
+    from nuggeteer.history.baseline import find_old_run
     from nuggeteer.history.causes import find_causes
+    from nuggeteer.history.store import History
     from nuggeteer.measures import DEFAULT
     from nuggeteer.reports import changes
     from nuggeteer.reports.change_words import in_lines
@@ -73,7 +77,9 @@ def run(args: argparse.Namespace) -> int:
     collection = options.read(args)
     measures = args.measures.split(",") if args.measures else DEFAULT
     explain = bool(args.explain or args.json)
-    result = diff(collection, args.old, args.new, measures, seed=args.seed, jobs=args.jobs, explain=explain)
+    new = collection.run(args.new)
+    old = find_old_run(collection, History.of(collection.root), new, args.old).run
+    result = diff(collection, old, new, measures, seed=args.seed, jobs=args.jobs, explain=explain)
     causes = find_causes(collection, result, args.seed)
     ruling = None
     if args.fail_if_worse is not None or args.max_lost_vital is not None:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 SUMMARY = "show recorded builds: the trend with its alarm, and each nugget over time"
 EXAMPLES = """\
-  nuggeteer score build-101 --record --label a1
-  nuggeteer score build-102 --record --label a2
+  nuggeteer nightly build-101 --label a1
+  nuggeteer nightly build-102 --label a2
   nuggeteer history
   nuggeteer history --nugget def-01/1
   nuggeteer history --rescore --json history.json

@@ -64,7 +64,7 @@ class Diff(Framed):
     def _summary(self) -> str:
         name, change = self.headline.measure.name, self.headline.interval.value
         moved = f"{name} –" if change is None else f"{name} {change:+.3f}"
-        runs = f"{self.old_run.name} → {self.new_run.name}"
+        runs = f"{self.old_run.title} → {self.new_run.title}"
         return f"{runs}, {moved}, {len(self.gained)} gained, {len(self.lost)} lost"
 
     def _rows(self) -> Iterator[dict[str, object]]:

@@ -106,7 +106,7 @@ class Database:
     def read(self) -> Iterator[sqlite3.Connection]:
         """A connection within one transaction, which sees sound rows only. Errors say what to do."""
         if not self.path.exists():
-            raise fail(self.path, "no build is recorded yet", "nuggeteer score RUN --record keeps one")
+            raise fail(self.path, "no build is recorded yet", "nuggeteer nightly RUN keeps one")
         self._check_files()
         with self._explaining_errors(), closing(self._readable()) as db:
             db.execute("BEGIN")
@@ -338,7 +338,7 @@ class Database:
             raise
 
     def _damaged(self, what: object) -> NuggeteerError:
-        remedy = "nothing was changed in it; move it away, and score --record starts a new one"
+        remedy = "nothing was changed in it; move it away, and the next nightly starts a new one"
         return fail(self.path, f"is damaged ({what})", remedy)
 
     def _disk_full(self) -> NuggeteerError:

@@ -251,7 +251,7 @@ def free_id(db: sqlite3.Connection, table: str) -> int:
     (most,) = db.execute(f"SELECT max(0, ifnull(max(used), 0)) FROM (SELECT NULL AS used UNION ALL {used})").fetchone()
     if most >= MOST:
         what = f"a row of the history's {table} has the id {most}, above which there is none to give"
-        raise NuggeteerError(f"{what}; move the history away, and score --record starts a new one")
+        raise NuggeteerError(f"{what}; move the history away, and the next nightly starts a new one")
     return int(most) + 1
 
 

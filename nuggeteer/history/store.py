@@ -200,7 +200,7 @@ class History:
         """The responses of a build as a run, restricted to the questions of the collection. It is an error if they are
         not complete."""
         with self._database.read() as db:
-            row = db.execute("SELECT run FROM builds WHERE id = ?", (build,)).fetchone()
+            row = db.execute("SELECT run, label, time FROM builds WHERE id = ?", (build,)).fetchone()
             if row is None:
                 raise fail(self.path, f"has no build {build}", "name one that is recorded")
             responses = stored_responses(db, build)
@@ -208,7 +208,8 @@ class History:
             what = f"the answers of build {build} ({row[0]}) are damaged or missing, and it is left out"
             self._unreadable[build] = self._problem(what, _RECORD_AGAIN)
             raise DamagedBuild([self._unreadable[build]])
-        return as_run(responses, collection, row[0])
+        name, label, time = row
+        return replace(as_run(responses, collection, name), recorded=label or time[:10])
 
     def is_last(self, run: Run, key: AnswerKey) -> bool:
         """Whether the last build of this run's name has the same responses."""

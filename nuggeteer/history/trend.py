@@ -222,7 +222,8 @@ class NuggetTimelines(Shown):
         result = np.zeros_like(self.found)
         positions = np.flatnonzero([build.comparable for build in self.builds])
         before, after = positions[:-1], positions[1:]
-        # As in `diff`: what is more probably so than not.
+        # What is more probably so than not. `diff` draws both builds together and may say otherwise; of a recorded
+        # build there are the chances alone.
         chance = np.where(np.isnan(self.probability), self.found, self.probability)
         gone, there = 1 - chance, chance
         probable = (gone[:, before] * there[:, after] if to else there[:, before] * gone[:, after]) >= PROBABLE
@@ -260,7 +261,7 @@ def trends(history: History, measure: str | None = None) -> tuple[Trend, ...]:
     if not names and history.problems:
         raise InputError(history.problems)
     if not names:
-        raise NuggeteerError(f"{history.path}: no build is recorded yet; nuggeteer score RUN --record keeps one")
+        raise NuggeteerError(f"{history.path}: no build is recorded yet; nuggeteer nightly RUN keeps one")
     measure = measure or names[0]
     if measure not in names:
         raise NuggeteerError(f"{history.path}: no build was scored by {measure!r}; recorded are: {', '.join(names)}")

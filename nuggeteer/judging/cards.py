@@ -41,7 +41,7 @@ class Card:
     and `explanation` are None while the guess is hidden."""
 
     question: Question
-    run: str
+    run: str  # its title
     answer: tuple[ShownResponse, ...]
     nuggets: tuple[ShownNugget, ...]
     in_view: int

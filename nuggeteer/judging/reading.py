@@ -20,6 +20,7 @@ SECONDS_A_DECISION: Final = 4.0
 BREAK: Final = 180.0  # seconds longer than expected, after which the assessor was away
 ENOUGH: Final = 20  # verdicts that show a pace
 SLOWEST, FASTEST = 4.0, 0.25  # factors that are believed
+SCRIPTED = 0.1  # of the usual time: whoever is faster has read nothing, as a script
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ def pace_of(key: AnswerKey, judgements: Iterable[Judgement], assessor: str | Non
     count, took, expected = 0, 0.0, 0.0
     for given in own.values():
         for seconds, usual in _steps(key, sorted(given, key=lambda one: one[0])):
-            if seconds < BREAK + usual:
+            if SCRIPTED * usual < seconds < BREAK + usual:
                 count, took, expected = count + 1, took + seconds, expected + usual
     if count < ENOUGH or not expected:
         return Pace()

@@ -150,8 +150,8 @@ class JudgingState:
     @property
     def title(self) -> str:
         """The run or the two runs whose score the interval is for."""
-        name = self.run(0).name
-        return name if len(self.matched_runs) == 1 else f"{self.run(1).name} → {name}"
+        title = self.run(0).title
+        return title if len(self.matched_runs) == 1 else f"{self.run(1).title} → {title}"
 
     def tells(self, question: int) -> bool:
         """Whether verdicts on answers to a question narrow the interval."""

@@ -330,7 +330,7 @@ def draw_briefly(out: Console, result: Diff) -> None:
 
 
 def _runs(result: Diff) -> Text:
-    return Text.assemble(plain(result.old_run.name, "bold"), " → ", plain(result.new_run.name, "bold"))
+    return Text.assemble(plain(result.old_run.title, "bold"), " → ", plain(result.new_run.title, "bold"))
 
 
 def _scores(out: Console, result: Diff) -> None:

@@ -93,7 +93,9 @@ def judging_share(interval: Interval) -> str:
     share = interval.judging_share
     if share is None:
         return UNDEFINED
-    return "none" if share == 0 else f"{min(round(100 * share), 100)} %"
+    if share == 0:  # of 95 %; the rest may know better
+        return "none" if interval.hard == interval.value else "<1 %"
+    return percent(min(share, 1.0))
 
 
 def open_by(width: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 from rich.text import Text
 
-from nuggeteer.reports.formatting import number
+from nuggeteer.reports.formatting import counted, number
 from nuggeteer.reports.terminal import left, paragraph, right, say, table, wrap
 from nuggeteer.thresholds.selection import Thresholds
 
@@ -15,7 +15,7 @@ as_json = Thresholds.as_data
 def draw(out: Console, result: Thresholds) -> None:
     """The paper's table 4, with what was chosen and why."""
     pairs = f"{result.pairs:,} judged pairs, {result.positive:,} of them yes"
-    say(out, f"{pairs}, from {result.groups} groups of systems.", "")
+    say(out, f"{pairs}, from {counted(result.groups, 'group')} of systems.", "")
     sheet = table("", left("model") + wrap("fitted separately") + right("evidence", "held-out"))
     for model in result.models:
         style = "bold" if model.name == result.chosen else ""

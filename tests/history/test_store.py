@@ -517,7 +517,7 @@ def here(copy_of_sample, tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_the_commands_record_and_show(here, capsys):
     assert main(["history"]) == 2
-    assert "no build is recorded yet; nuggeteer score RUN --record keeps one" in capsys.readouterr().err
+    assert "no build is recorded yet; nuggeteer nightly RUN keeps one" in capsys.readouterr().err
     assert main(["score", "build-101", "--label", "x"]) == 2
     assert "add --record" in capsys.readouterr().err
     for label, build in enumerate(("build-101", "build-102", "build-103")):

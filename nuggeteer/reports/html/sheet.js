@@ -508,7 +508,7 @@ function draw() {
   const { card, i } = work.now, answer = answerOf(card), size = data.cards[card].nuggets.length;
   if (shownCard !== card) {
     put(get("question"), [answer.target, answer.question].filter(Boolean).join(": ") || data.nuggets[data.cards[card].nuggets[0]].qid);
-    put(get("answer-head"), data.answers.some((other) => other.run !== answer.run) ? `The answer of ${answer.run}` : "The answer");
+    put(get("answer-head"), data.answers.some((other) => other.title !== answer.title) ? `The answer of ${answer.title}` : "The answer");
     put(get("asked-head"), size === 1 ? "Does the answer have this?" : `Which of these ${size} does the answer have?`);
     get("asked-head").tabIndex = -1;
     drawAnswer();

@@ -139,7 +139,7 @@ def write_site(
     if not found:
         if history.problems:
             raise InputError(history.problems)
-        raise NuggeteerError(f"{history.path}: no build is recorded yet; nuggeteer nightly or score --record keeps one")
+        raise NuggeteerError(f"{history.path}: no build is recorded yet; nuggeteer nightly RUN keeps one")
     site = Site(folder)
     lacking = set(site.lacking(found))
     history.rescore(collection, seed, jobs, lacking)
