@@ -103,7 +103,11 @@ def command(name: str, described: argparse.ArgumentParser) -> list[str]:
     page.append(f"```text\n{unindented(examples)}\n```")
     for part in more:
         title, _, lines = part.partition("\n")
-        page.append(f"{title.capitalize()}\n\n```text\n{unindented(lines)}\n```")
+        if title.endswith(":"):
+            page.append(f"{title[:1].upper()}{title[1:]}\n\n```text\n{unindented(lines)}\n```")
+        else:
+            text = " ".join(part.split())
+            page.append(text[:1].upper() + text[1:])
     return page
 
 

@@ -138,7 +138,9 @@ def _told(error: Exception) -> int:
                 _complain(f"nuggeteer: {escaped(line)}")
         case BrokenPipeError():
             return 0  # the reader stopped reading (`| head`)
-        case OSError():  # a folder that may not be entered, a full disk
+        case OSError(filename=None):
+            _complain(f"nuggeteer: standard output cannot be written: {error.strerror or error}")
+        case OSError():  # a folder that may not be entered
             _complain(escaped(f"nuggeteer: {error}"))
         case MemoryError():
             _complain(escaped(f"nuggeteer: this needs more memory than there is ({error})".replace(" ()", "")))

@@ -10,7 +10,7 @@ from nuggeteer.cli import options, output
 if TYPE_CHECKING:
     from nuggeteer.collection.folder import Collection
 
-SUMMARY = "plan how to narrow an interval: with whose verdicts, in how many minutes, at what price"
+SUMMARY = "plan how to narrow an interval: whose verdicts, how many minutes, what price"
 EXAMPLES = """\
   nuggeteer plan --width 0.1
   nuggeteer plan build-103 --width 0.1 --judge mini --judge large

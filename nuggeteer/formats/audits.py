@@ -24,7 +24,7 @@ from msgspec import Meta, convert
 
 from nuggeteer.errors import InputError, Problem, fail
 from nuggeteer.fields import Share
-from nuggeteer.formats.jsonl import is_regular, read_jsonl
+from nuggeteer.formats.jsonl import is_regular, not_written, read_jsonl
 
 By = Literal["nugget", "answer"]
 Natural = Annotated[int, Meta(ge=0)]
@@ -76,9 +76,7 @@ def write_audit(path: Path, head: Head, units: Iterable[Unit]) -> bool:
     except FileExistsError:
         return False
     except OSError as error:
-        raise fail(
-            path, f"cannot be written: {error.strerror}", "nothing was drawn; make room on the disk and try again"
-        ) from error
+        raise not_written(path, error) from error
     finally:
         with suppress(OSError):
             draft.unlink()

@@ -8,7 +8,7 @@
 - A right answer (a reference) becomes the nuggets of a question that has none: one for each sentence; several right
   answers are the descriptions of one nugget. A reference that is a letter of a choice, or only yes or no, states no
   fact and is left out. The nuggets have `"source": "reference"`.
-- An answer or a question without words is kept, and a warning counts these. So does one that is missing.
+- An answer or a question without words is kept. A warning counts these, and those that are missing.
 
 Which key of an object, or which column of a table, is the question, the answer and so on, its name says: its role. The
 key `answer` is the reference where another name is the answer's and none is the reference's: in many data sets it is

@@ -193,8 +193,9 @@ def read_jsonl(path: Path, problems: list[Problem], keys: Collection[str] = ()) 
             problems.append(_not_json(path, number, line, error))
             continue
         if not isinstance(record, dict):
-            what = f"the line is not a JSON object {{...}} but {type(record).__name__}"
-            problems.append(Problem(str(path), number, what, "write one object per line"))
+            what = f"the line is not a JSON object {{...}} but {_KIND.get(type(record), 'a number')}"
+            remedy = f"write one object per line; nuggeteer doctor {path.name} says what can be done with the file"
+            problems.append(Problem(str(path), number, what, remedy))
             continue
         # As many colons as keys: none is repeated.
         if line.count(b":") > len(record) and len(_find_keys(line)) > len(record):
@@ -208,6 +209,9 @@ def read_jsonl(path: Path, problems: list[Problem], keys: Collection[str] = ()) 
             if inside or not set(keys).isdisjoint(outermost):
                 continue
         yield number, record
+
+
+_KIND = {list: "a list", str: "a text", bool: "true or false", type(None): "null"}
 
 
 def _not_json(path: Path, number: int, line: bytes, error: orjson.JSONDecodeError) -> Problem:
@@ -270,7 +274,7 @@ def write_whole(path: Path, write: Callable[[BinaryIO], T], follow: bool = True)
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     except OSError as error:
-        raise _not_written(path, error) from error
+        raise not_written(path, error) from error
     try:
         with os.fdopen(descriptor, "wb") as file:
             result = write(file)
@@ -282,7 +286,7 @@ def write_whole(path: Path, write: Callable[[BinaryIO], T], follow: bool = True)
         with suppress(OSError):
             Path(name).unlink()
         if isinstance(error, OSError):
-            raise _not_written(path, error) from error
+            raise not_written(path, error) from error
         raise
     return result
 
@@ -292,7 +296,7 @@ def write_file(path: Path, content: bytes, follow: bool = True) -> None:
     write_whole(path, lambda file: file.write(content), follow)
 
 
-def _not_written(path: Path, error: OSError) -> InputError:
+def not_written(path: Path, error: OSError) -> InputError:
     full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
     return fail(
         path, f"cannot be written: {error.strerror}", "make room on the disk" if full else "choose another path"

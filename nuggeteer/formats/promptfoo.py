@@ -105,7 +105,7 @@ def _add(data: Dataset, bundle: Bundle, qid: str, judged: dict[str, Any], answer
     if kind in ALL + ANY and len(values) == 1:
         values = [one.strip() for one in values[0].split(",") if one.strip()]
     if kind not in ONE + ANY + ALL or not values:
-        bundle.left_out[f"assertions {kind:.40}"] += 1
+        bundle.left_out[f"{kind:.40} assertion(s)"] += 1
         return
     passed = judged.get("pass")
     claimed = passed != forbidden if isinstance(passed, bool) else None

@@ -178,6 +178,7 @@ _KINDS: dict[str, Any] = {
     for section in (JudgeSettings, *SECTIONS.values())
     for key, kind in get_type_hints(section, include_extras=True).items()
 }
+_WANTED = {float: "a number", int: "a whole number", bool: "true or false", str: "a text in quotes"}
 _LISTS = {"as_truth": "autonuggetizer", "judges": "judges/gpt-4o.jsonl"}  # settings that are lists, with an example
 
 
@@ -229,7 +230,7 @@ def wrong_setting(key: str, value: Any, default: Any) -> str | None:
         return None if valid else f'write a list of names, for example ["{_LISTS[key]}"]'
     wanted = type(default)
     if type(value) is not wanted and not (wanted is float and type(value) is int):
-        return f"write a {wanted.__name__}, for example {default!r}"
+        return f"write {_WANTED[wanted]}, for example {json.dumps(default)}"
     kind = _KINDS.get(key, Any)
     allowed = get_args(getattr(kind, "__origin__", kind))
     if default in allowed and value not in allowed:
