@@ -31,7 +31,15 @@ from nuggeteer.reports.change_words import (
     verdict,
     worth,
 )
-from nuggeteer.reports.formatting import judging_share, lacks_interval, no_interval, not_calibrated, number, p_value
+from nuggeteer.reports.formatting import (
+    judging_share,
+    lacks_interval,
+    no_interval,
+    not_calibrated,
+    number,
+    p_value,
+    signed_span,
+)
 from nuggeteer.reports.model import (
     BY_MEASURE,
     AsTruth,
@@ -318,8 +326,8 @@ def draw(
 def draw_briefly(out: Console, result: Diff) -> None:
     """The headline, and the two changes of each kind that matter most."""
     delta = result.headline
-    moved = f": {delta.measure.title} {difference(delta)}, 95 % interval {difference_span(delta)}"
-    out.print(Text.assemble(_runs(result), moved, f", p {p_value(delta.p)}"))
+    beyond = f"for questions like these {difference_span(delta)}, p {p_value(delta.p)}"
+    out.print(Text.assemble(_runs(result), f": {delta.measure.title} {difference(delta)}; {beyond}"))
     out.print()
     say(out, *nuggets_in_words(result))
     for title, found in by_news(result):
@@ -334,7 +342,7 @@ def _runs(result: Diff) -> Text:
 
 
 def _scores(out: Console, result: Diff) -> None:
-    columns = left("") + right("old", "new", "change") + fixed("95 % interval") + right("guesses", "p")
+    columns = left("") + right("old", "new", "change") + fixed("95 %, questions\nlike these") + right("guesses", "p")
     sheet = table("", columns)
     for delta in result.deltas.values():
         row = [delta.measure.title, number(delta.old), number(delta.new), difference(delta)]
@@ -444,6 +452,8 @@ def _remarks(result: Diff) -> Iterator[str]:
         yield "yes and no are known; with a question mark they are guessed, by match score and threshold."
     if lacks_interval(delta.interval):
         yield no_interval()
+    elif (judging := delta.ends("these")) and judging[0] < judging[1]:
+        yield f"On these questions, the change of {delta.measure.title} is from {signed_span(*judging)}."
     yield from not_calibrated((one.measure, one.interval) for one in result.deltas.values())
     if delta.p is not None and delta.p < 1 and result.expected_gained is not None:
         yield (

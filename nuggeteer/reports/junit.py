@@ -68,7 +68,7 @@ def _add_changes(suite: xml.Element, result: Diff, ruling: Ruling | None) -> Non
     delta = result.headline
     summary = [
         f"{old} -> {new}",
-        f"{delta.measure.title} {difference(delta)} ({difference_span(delta)})",
+        f"{delta.measure.title} {difference(delta)} (questions like these: {difference_span(delta)})",
         *nuggets_in_words(result),
         *(in_lines(ruling) if ruling else ()),
     ]

@@ -75,7 +75,7 @@ def code(text: str) -> str:
 
 
 def _scores(result: Diff) -> str:
-    lines = ["| | old | new | change | 95 % interval | p |", "|---|---:|---:|---:|---|---:|"]
+    lines = ["| | old | new | change | 95 %, questions like these | p |", "|---|---:|---:|---:|---|---:|"]
     for delta in result.deltas.values():
         cells = (delta.measure.title, number(delta.old), number(delta.new), difference(delta), difference_span(delta))
         lines.append(f"| {' | '.join(cells)} | {p_value(delta.p)} |")
