@@ -116,7 +116,7 @@ def test_every_door_says_the_same_of_a_night(seed, tmp_path, monkeypatch, capsys
     night = json.loads(Path("n.json").read_text())
     decision, reason = night["decision"], night["reason"]
     assert code == (decision == "FAIL"), (made.kind, made.known)
-    title = "PASS (guessed)" if decision == "PASS" and night["basis"] == "guessed" else decision
+    title = f"{decision} (guessed)" if decision != "UNDECIDED" and night["basis"] == "guessed" else decision
     said = f"{title}: {reason}"
     assert " ".join(printed.split()).startswith(f"{title} {reason}")
     beyond = [f"{gate['beyond']}." for gate in night["gates"] if gate["beyond"]]

@@ -61,7 +61,7 @@ def test_the_gates_count_it_like_a_vital_nugget_lost(folder):
     result = diff(folder, "old", "new")
     (gate,) = rule(result, most=0).gates
     assert gate.decision == "FAIL"
-    assert gate.why == "1 vital nugget surely lost or forbidden one claimed; 0 are allowed (q1/2)"
+    assert gate.why == "1 vital nugget surely lost or forbidden one claimed; none is allowed (q1/2)"
     assert possibly_lost(result, 0.95) == [1]
     assert rule(diff(folder, "new", "new"), most=0).decision == "PASS"
     back = diff(folder, "new", "old")

@@ -153,18 +153,19 @@ def test_where_every_question_changed_alike_there_is_no_doubt(result, change, de
     delta = replace(result.headline, interval=Interval(change), old_by_question=0 * flat, new_by_question=flat)
     gate = score_gate(replace(result, deltas={"f3": delta}), 0.25)
     assert gate.decision == decision
-    assert gate.why == f"F(3) changed by {signed(change)} in every question"
+    how = f"changed by {signed(change)} in" if change else "is the same for"
+    assert gate.why == f"F(3) {how} every question"
 
 
 @pytest.mark.parametrize(
     ("probabilities", "decision", "why"),
     [
         ((), "PASS", "0 vital nuggets surely lost; 1 is allowed"),
-        ((0.94,), "PASS", "Perhaps up to 1 vital nugget is lost, none surely; 1 is allowed"),
+        ((0.94,), "PASS", "Up to 1 vital nugget may be lost, but none surely; 1 is allowed"),
         ((0.99,), "PASS", "1 vital nugget surely lost; 1 is allowed (X)"),
         ((0.99, 0.04), "PASS", "1 vital nugget surely lost; 1 is allowed (X)"),
         ((0.99, 0.06), "UNDECIDED", "1 vital nugget surely lost and 1 possibly; 1 is allowed (X)"),
-        ((0.94, 0.94), "UNDECIDED", "Perhaps up to 2 vital nuggets are lost, none surely; 1 is allowed"),
+        ((0.94, 0.94), "UNDECIDED", "Up to 2 vital nuggets may be lost, but none surely; 1 is allowed"),
         ((0.95, 1.0, 0.5), "FAIL", "2 vital nuggets surely lost and 1 possibly; 1 is allowed (X, X)"),
         ((1.0,) * 5, "FAIL", "5 vital nuggets surely lost; 1 is allowed (X, X, X and 2 more)"),
     ],
@@ -231,7 +232,7 @@ def test_nothing_passes_on_a_strange_night(decision):
 @pytest.mark.parametrize("basis", ["read", "guessed"])
 def test_a_failure_is_one_however_strange_the_night_is_and_says_so(basis):
     ruling = Ruling((Gate("", "FAIL", "worse", beyond="Elsewhere, who knows"),), basis, (STRANGE, "also this"))
-    assert (ruling.decision, ruling.title, ruling.reason) == ("FAIL", "FAIL", "worse.")
+    assert (ruling.decision, ruling.title, ruling.reason) == ("FAIL", "FAIL" if basis == "read" else "FAIL (guessed)", "worse.")
     assert ruling.remarks == (STRANGE, "Elsewhere, who knows.")
 
 
@@ -243,13 +244,14 @@ def test_where_nobody_judged_anything_no_gate_fails(result):
     assert "nuggeteer judge build-102 --against build-101" in ruling.reason
 
 
-def test_a_pass_that_nobody_read_says_so():
-    gates = (Gate("", "PASS", "fine"),)
-    assert [Ruling(gates, basis).title for basis in ("read", "guessed", "nobody")] == [
-        "PASS",
-        "PASS (guessed)",
-        "UNDECIDED",
-    ]
+def test_a_decision_about_what_nobody_read_says_so():
+    titles = {
+        decision: [Ruling((Gate("", decision, "so"),), basis).title for basis in ("read", "guessed", "nobody")]
+        for decision in ("PASS", "FAIL", "UNDECIDED")
+    }
+    assert titles["PASS"] == ["PASS", "PASS (guessed)", "UNDECIDED"]
+    assert titles["FAIL"][:2] == ["FAIL", "FAIL (guessed)"]  # of nobody, no gate fails
+    assert titles["UNDECIDED"] == ["UNDECIDED"] * 3
 
 
 def test_the_basis_is_what_people_read_of_tonights_answers(collect):

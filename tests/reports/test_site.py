@@ -146,7 +146,7 @@ def test_a_site_is_of_all_recorded_builds(root, tmp_path, arguments, capsys):
 
 def test_without_a_recorded_build_it_says_how_to_record_one(sample, tmp_path, capsys):
     assert main(["report", "--collection", str(sample.root), "--site", str(tmp_path / "public")]) == 2
-    assert "nuggeteer nightly or score --record keeps one" in capsys.readouterr().err
+    assert "nuggeteer nightly RUN keeps one" in capsys.readouterr().err
     assert not (tmp_path / "public").exists()
 
 
