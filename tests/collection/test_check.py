@@ -79,7 +79,7 @@ BAD_LINES = {
     "NaN": (b'{"weight": NaN, "rank": NaN}', "not JSON"),
     "a lone surrogate": (b'{"text": "\\ud800"}', "not JSON"),
     "deep nesting": (b'{"x": ' + b"[" * 10**5 + b"]" * 10**5 + b"}", "not JSON"),
-    "no object": (b'"text"', "but str"),
+    "no object": (b'"text"', "but a text"),
     "no key": (b"{}", "no '"),
     "a key twice": (b'{"qid": "q1", "qid": "q1", "run": "x", "run": "x"}', "occurs twice"),
     "a control character in an id": (b'{"qid": "q\\u001b1", "run": "\\u001b"}', "which is not a valid id"),
@@ -527,3 +527,19 @@ def test_every_line_is_parsed_once_however_many_runs_and_verdicts_there_are(fold
     check(folder)
     lines = sum(path.read_bytes().count(b"\n") for path in folder.rglob("*.jsonl"))
     assert count == lines + (folder / "runs.jsonl").read_bytes().count(b"\n")
+
+
+def test_an_answer_without_words_is_named(folder):
+    write_lines(folder / "runs" / "new.jsonl", [{"qid": "q1", "text": " ... "}, {"qid": "q2", "text": "a"}])
+    assert [(where, severity, what) for where, _, severity, what in found(folder)] == [
+        ("runs/new.jsonl", "warning", "no words in the answer to question 'q1'")
+    ]
+
+
+def test_a_run_that_was_written_twice_is_named_once(folder):
+    """Not one that says a sentence twice, as systems do."""
+    once = [{"qid": "q1", "text": "a"}, {"qid": "q1", "text": "b"}, {"qid": "q1", "text": "a"}, {"qid": "q2", "text": "c"}]
+    write_lines(folder / "runs" / "new.jsonl", once)
+    assert found(folder) == []
+    write_lines(folder / "runs" / "new.jsonl", [*once, *once])
+    assert [what for *_, what in found(folder)] == ["the answer to 'q1' is there twice (and 1 other answer)"]

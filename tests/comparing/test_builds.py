@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from nuggeteer.comparing.builds import BelievedChange, Contrast, contrast_of, drawn_pair, same_texts
+from nuggeteer.comparing.builds import (
+    BelievedChange,
+    Contrast,
+    Measurement,
+    contrast_of,
+    drawn_pair,
+    real_change,
+    same_texts,
+)
 from nuggeteer.comparing.diff import diff_matched_runs
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.thresholds.model import Build
@@ -118,13 +128,14 @@ def test_what_was_read_does_not_change_what_the_words_say(nights):
 def test_better_words_and_less_room(nights):
     scorer, old, new = matched(nights, "old", "new")
     contrast = contrast_of(scorer, old, new, np.zeros(QUESTIONS, dtype=bool))
-    assert contrast.words[0] > 0
-    assert (contrast.judges[0], contrast.read, contrast.share) == (0.0, 0.0, 1.0)
-    nothing = (0.0, 0.0)
+    assert contrast.words.mean > 0
+    assert (contrast.judges.mean, contrast.read, contrast.share) == (0.0, 0.0, 1.0)
+    nothing = Measurement(0.0, 0.0, 1)
     assert Contrast(nothing, nothing, 0, 1.0, 0.9).room == pytest.approx(0.2)
     assert Contrast(nothing, nothing, 0, 0.5, 0.0).room == pytest.approx(8.0)  # a few answers may have changed much
     back = contrast_of(scorer, new, old, np.zeros(QUESTIONS, dtype=bool))
-    assert (back.words, back.likeness) == ((-contrast.words[0], contrast.words[1]), contrast.likeness)
+    assert back.words == replace(contrast.words, mean=-contrast.words.mean)
+    assert back.likeness == contrast.likeness
     assert contrast_of(scorer, old, new, np.ones(QUESTIONS, dtype=bool)) is None
 
 
@@ -133,18 +144,35 @@ def test_a_pair_is_drawn_once(nights):
     assert drawn_pair(scorer, old, new) is drawn_pair(scorer, old, new)
 
 
-def test_what_is_measured_badly_says_little():
-    """Regression on a mean that was measured with an error, by simulation: what is believed of δ given the mean is what
-    worlds with this mean have."""
+@pytest.mark.parametrize("freedom", [1, 3, 1000])
+@pytest.mark.parametrize("seen", [0.4, 1.5])
+def test_what_is_measured_badly_says_little(freedom, seen):
+    """By simulation: what is believed of δ given the mean is what worlds with this mean have. Their errors are
+    Student's, because the spread that a few questions show is not that of all."""
     rng, room = np.random.default_rng(0), 1.7
     believed = BelievedChange(3.0, 0.0, 0.2, 0.05)
-    true = rng.normal(0, (believed.moved * room) ** 0.5, 1_000_000)
-    measured = true + rng.normal(0, 0.3, len(true))
+    true = rng.normal(0, (believed.moved * room) ** 0.5, 4_000_000)
+    measured = true + 0.3 * rng.standard_t(freedom, len(true))
     delta = believed.factor * true + rng.normal(0, believed.spread * room**0.5, len(true))
-    near = np.abs(measured - 0.4) < 0.01
-    mean, variance = believed.given((0.4, 0.09), room, np.zeros(1))
-    assert mean[0] == pytest.approx(delta[near].mean(), abs=0.02)
-    assert variance == pytest.approx(FEW * delta[near].var(), rel=0.05)
+    near = np.abs(measured - seen) < 0.05
+    assert near.sum() > 300
+    mean, variance = believed.given(Measurement(seen, 0.09, freedom), room, np.zeros(1))
+    error = delta[near].std() / near.sum() ** 0.5
+    assert mean[0] == pytest.approx(delta[near].mean(), abs=4 * error + 0.01)
+    assert variance == pytest.approx(FEW * delta[near].var(), rel=0.05 + 6 / near.sum() ** 0.5)
+
+
+def test_the_change_of_one_answer_says_nothing_about_the_build():
+    (mean,), (variance,) = real_change(*np.array([[5.0], [np.inf], [1]]), 0.2)
+    assert (mean, variance) == (0.0, pytest.approx(0.2))
+
+
+def test_two_answers_in_other_words_say_less_of_the_build_than_many():
+    """The more questions show the spread, the more a mean far from 0 counts."""
+    said = [real_change(*np.array([[-4.0], [0.5], [freedom]]), 0.5)[0][0] for freedom in (1, 4, 20, 10_000)]
+    assert sorted(said, reverse=True) == said
+    assert said[0] > -0.5
+    assert said[-1] == pytest.approx(-4.0 * 0.5 / (0.5 + 0.5), rel=0.01)
 
 
 def test_the_error_of_a_mean_is_that_of_resampled_questions(nights):
@@ -153,5 +181,7 @@ def test_the_error_of_a_mean_is_that_of_resampled_questions(nights):
     means = []
     for q in range(QUESTIONS):
         alike = np.arange(QUESTIONS) != q
-        means.append(contrast_of(scorer, old, new, alike).words[0])
-    assert contrast.words == (pytest.approx(np.mean(means)), pytest.approx(np.var(means, ddof=1) / QUESTIONS))
+        means.append(contrast_of(scorer, old, new, alike).words.mean)
+    assert contrast.words.mean == pytest.approx(np.mean(means))
+    assert contrast.words.error == pytest.approx(np.var(means, ddof=1) / QUESTIONS)
+    assert contrast.words.freedom == QUESTIONS - 1

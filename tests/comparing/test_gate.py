@@ -232,7 +232,11 @@ def test_nothing_passes_on_a_strange_night(decision):
 @pytest.mark.parametrize("basis", ["read", "guessed"])
 def test_a_failure_is_one_however_strange_the_night_is_and_says_so(basis):
     ruling = Ruling((Gate("", "FAIL", "worse", beyond="Elsewhere, who knows"),), basis, (STRANGE, "also this"))
-    assert (ruling.decision, ruling.title, ruling.reason) == ("FAIL", "FAIL" if basis == "read" else "FAIL (guessed)", "worse.")
+    assert (ruling.decision, ruling.title, ruling.reason) == (
+        "FAIL",
+        "FAIL" if basis == "read" else "FAIL (guessed)",
+        "worse.",
+    )
     assert ruling.remarks == (STRANGE, "Elsewhere, who knows.")
 
 

@@ -281,3 +281,25 @@ def test_a_measure_of_texts_is_refused_before_anything_is_recorded(folder, measu
         assert f"[nightly] measure {measure}: it compares texts, and gates need verdicts" in capsys.readouterr().err
     assert (count(folder, "builds"), count(folder, "scorings")) == (1, 1)
     assert not (folder / "public").exists()
+
+
+def test_diff_compares_a_build_with_one_recorded_under_its_own_name_or_a_label(folder, capsys):
+    """A server that writes the same file every night has no other name for last night's answers."""
+    answer(folder, "tonight", 4)
+    assert main(["nightly", "tonight", "--label", "mon", "--collection", str(folder)]) == 0
+    answer(folder, "tonight", 1)
+    assert main(["nightly", "tonight", "--label", "tue", "--collection", str(folder)]) == 0
+    answer(folder, "tonight", 2)
+    for old, title in (("tonight", "tonight (tue)"), ("mon", "tonight (mon)")):
+        capsys.readouterr()
+        assert main(["diff", old, "tonight", "--collection", str(folder), "--json", str(folder / "d.json")]) == 0
+        assert capsys.readouterr().out.startswith(f"{title} → tonight\n")
+    assert json.loads((folder / "d.json").read_text())["delta"]["f3"]["value"] < 0
+    assert main(["diff", "wed", "tonight", "--collection", str(folder)]) == 2
+    assert "no such run or file" in capsys.readouterr().err
+
+
+def test_a_run_is_not_compared_with_itself(folder, capsys):
+    answer(folder, "tonight", 4)
+    assert main(["diff", "tonight", "tonight", "--collection", str(folder)]) == 2
+    assert "no earlier build of this name is recorded; name another run" in capsys.readouterr().err
