@@ -5,10 +5,11 @@
 
 Nights are made of the answers of a collection (`nights.py`), and nobody has judged any, or a made-up judge has read
 all. Of each change is recorded what the package says of it before it knows that the two are builds (`base`), by how
-much that moves with δ (`slope`) and varies without it (`noise`), the contrast of the two builds (m, e², room), and the
-truth. By `comparing/builds`, m is a measurement of a change μ ~ N(0, V room), and δ ~ N(γ μ, σ² room). So
+much that moves with δ (`slope`) and varies without it (`noise`), the contrast of the two builds (m, e² with its degrees
+of freedom, room), and the truth. By `comparing/builds`, m is a measurement of a change μ ~ N(0, V room), with Student's
+error, and δ ~ N(γ μ, σ² room). So, about,
 
-    truth − base   ~   N(slope γ r m, slope² (γ² V room (1 − r) + σ² room) + noise²),   r = V room / (V room + e²)
+    truth − base   ~   N(slope γ E(μ | m), slope² (γ² var(μ | m) + σ² room) + noise²)
 
 γ, which is another in each collection, with its mean and spread, and σ and V follow by maximum likelihood.
 """
@@ -17,6 +18,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import astuple
 from pathlib import Path
 
 import nights
@@ -24,16 +26,19 @@ import numpy as np
 import prior
 from joblib import Parallel, delayed
 from scipy.optimize import minimize
+from scipy.special import logsumexp
 
 from nuggeteer.collection.folder import read_collection
-from nuggeteer.comparing.builds import contrast_of, same_texts
+from nuggeteer.comparing.builds import contrast_of, real_change, same_texts
 
 JUDGES = ((), (0.85, 0.92), (0.7, 0.97))  # nobody, or how often a judge is right on a yes and on a no
 FIRSTS, SEEDS = (0, 0.5, 1, 1.5, 2), range(100, 106)  # not those of nights.md
 FACTORS = np.linspace(-2, 10, 241)  # that are tried
 TRIES = {"maxiter": 4000, "maxfev": 4000}
 RECORDED = Path(__file__).resolve().parent / "recorded" / "changes.npz"
-FIELDS = ("truth", "base", "slope", "noise", "words", "words_error", "judges", "judges_error", "room")
+CLUES = ("words", "judges")
+MEASURED = ("", "_error", "_freedom")
+FIELDS = ("truth", "base", "slope", "noise", *(clue + what for clue in CLUES for what in MEASURED), "room")
 
 
 def changes(path: Path, first: float, seed: int, judge: Sequence[float]) -> list[list[float]]:
@@ -52,7 +57,8 @@ def changes(path: Path, first: float, seed: int, judge: Sequence[float]) -> list
         whole = np.where(alike, 0.0, values[1] - values[0]).mean(axis=1)
         slope = float(np.cov(delta, whole)[0, 1] / delta.var(ddof=1))
         base, noise = float(whole.mean()) - slope * float(delta.mean()), float((whole - slope * delta).std())
-        rows.append([after - before, base, slope, noise, *contrast.words, *contrast.judges, contrast.room])
+        measured = [*astuple(contrast.words), *astuple(contrast.judges)]
+        rows.append([after - before, base, slope, noise, *measured, contrast.room])
     return rows
 
 
@@ -63,12 +69,10 @@ def likeliest(collections: Sequence[np.ndarray], clue: str) -> tuple[float, floa
 
     def surprise(p: np.ndarray) -> float:
         mean, doubt, spread, moved = p[0], *np.exp(p[1:])
-        weights = np.exp(-((FACTORS - mean) ** 2) / (2 * doubt**2))
-        return -sum(
-            float(np.log(np.exp(own - own.max()) @ weights / weights.sum()) + own.max()) / len(one["truth"])
-            for one in given
-            for own in [_log_likelihood(one, clue, spread, moved)]
-        )
+        weights = -((FACTORS - mean) ** 2) / (2 * doubt**2)
+        weights -= logsumexp(weights)
+        likely = (logsumexp(weights + _log_likelihood(one, clue, spread, moved)) / len(one["truth"]) for one in given)
+        return -float(sum(likely))
 
     found = minimize(surprise, [2.0, np.log(0.5), np.log(0.3), np.log(0.1)], method="Nelder-Mead", options=TRIES).x
     return float(found[0]), *map(float, np.exp(found[1:]))
@@ -76,10 +80,10 @@ def likeliest(collections: Sequence[np.ndarray], clue: str) -> tuple[float, floa
 
 def _log_likelihood(one: Mapping[str, np.ndarray], clue: str, spread: float, moved: float) -> np.ndarray:
     """Of the nights of a collection, by its γ."""
-    factor, true = FACTORS[:, None], moved * one["room"]
-    reliable = true / (true + one[f"{clue}_error"])
-    expected = one["base"] + one["slope"] * factor * reliable * one[clue]
-    variance = one["slope"] ** 2 * (factor**2 * true * (1 - reliable) + spread**2 * one["room"]) + one["noise"] ** 2
+    factor = FACTORS[:, None]
+    mean, left = real_change(*(one[clue + what] for what in MEASURED), moved * one["room"])
+    expected = one["base"] + one["slope"] * factor * mean
+    variance = one["slope"] ** 2 * (factor**2 * left + spread**2 * one["room"]) + one["noise"] ** 2
     return np.asarray(-0.5 * (np.log(variance) + (one["truth"] - expected) ** 2 / variance).sum(axis=1))
 
 
@@ -99,11 +103,9 @@ def held(name: str) -> float:
     factor, doubt, spread, moved = believed(name)["words"]
     with np.load(RECORDED) as stored:
         one = dict(zip(FIELDS, stored[f"{name}.0"].T, strict=True))
-    true = moved * one["room"]
-    reliable = true / (true + one["words_error"])
-    variance = prior.FEW * (factor**2 * true * (1 - reliable) + spread**2 * one["room"])
-    variance += (doubt * reliable * one["words"]) ** 2
-    off = one["truth"] - one["base"] - one["slope"] * factor * reliable * one["words"]
+    mean, left = real_change(*(one["words" + what] for what in MEASURED), moved * one["room"])
+    variance = prior.FEW * (factor**2 * left + spread**2 * one["room"]) + (doubt * mean) ** 2
+    off = one["truth"] - one["base"] - one["slope"] * factor * mean
     return float((np.abs(off) <= 1.96 * np.sqrt(one["slope"] ** 2 * variance + one["noise"] ** 2)).mean())
 
 

@@ -198,7 +198,7 @@ def module() -> str:
     weights = "dict[str, tuple[float, float]]"
     changes = {name: tuple(round(one, 3) for one in own) for name, own in change().items()}
     lines = (
-        '"""What public collections say of clues and spreads; `python experiments/prior.py` writes it."""',
+        '"""What public collections say about clues and spreads; `python experiments/prior.py` writes it."""',
         "",
         "from typing import Final",
         "",

@@ -29,6 +29,7 @@ from joblib import Parallel, delayed
 from nights import F3, PACE, Night, Reader, World
 
 from nuggeteer.collection.folder import read_collection
+from nuggeteer.judging.forecast import Forecast
 from nuggeteer.judging.suggest import ReadingOrder
 from nuggeteer.records import Judgement, Run, Vector
 from nuggeteer.scoring.scorer import Scorer
@@ -36,7 +37,8 @@ from nuggeteer.scoring.scorer import Scorer
 MINUTES = (0, 10, 20, 40, 80)
 WAYS = ("judge", "random", "difference")
 ORDERS = 20  # random ones for what is simple to compute; the model scores the first of them
-AHEAD = (10, 20, 40)  # minutes for which the forecast is compared with what is reached
+LOOKS = (0, 10)  # minutes after which there is a forecast
+AHEAD = (10, 20, 40, 80)  # minutes for which it is compared with what is reached
 LEAST = 0.01  # of a width that is compared
 QUESTIONS = 100
 LOOK, TARGET, GATE = 4.0, 0.1, 0.05  # minutes between two looks, a width, and how far from the gate a score may be
@@ -52,6 +54,10 @@ class Row:
     low: float
     high: float
 
+    @property
+    def width(self) -> float:
+        return self.high - self.low
+
 
 @dataclass(frozen=True)
 class Build:
@@ -60,6 +66,7 @@ class Build:
     world: World
     night: Night
     run: Run
+    verdicts: list[Judgement]
 
     @classmethod
     def of(cls, path: Path, number: int, of: int, seed: int, questions: int) -> Build:
@@ -68,7 +75,7 @@ class Build:
         world = World.of(read_collection(path), questions, random.Random(seed))
         name = world.source.run_names[number * (len(world.source.run_names) - 1) // max(of - 1, 1)]
         night = dict.fromkeys([qid for qid in world.qids if (name, qid) in world.has], name)
-        return cls(world, night, world.run(name, night))
+        return cls(world, night, world.run(name, night), list(world.verdicts(name, night)))
 
     def scorer(self, said: Sequence[Judgement]) -> Scorer:
         return Scorer(replace(self.world.collection, judgements=tuple(said)), ["f3"])
@@ -83,46 +90,51 @@ class Build:
         low, high = found.judging or (found.value, found.value)
         return Row(truth, float(found.value or 0), float(low or 0), float(high or 0))
 
-    def read_in(self, minutes: float, seed: str) -> set[str]:
-        """The questions that are read in so many minutes, in a random order. The last one is begun in time."""
-        key, spent, read, order = self.world.collection.key, 0.0, set[str](), sorted(self.night)
+    def read_in(self, minutes: float, seed: str) -> tuple[list[Judgement], list[str]]:
+        """The verdicts that are given in so many minutes on answers in a random order, and the questions whose answers
+        are read to the end."""
+        key, left, said, done, order = self.world.collection.key, 60 * minutes, [], [], sorted(self.night)
+        given = {(one.qid, one.nugget): one for one in self.verdicts}
         random.Random(seed).shuffle(order)
         for qid in order:
-            if spent >= minutes:
-                break
             place = key.position[qid]
-            seconds = PACE.reading(key.questions[place].text, self.run.answer(place))
-            seconds += sum(
-                PACE.decision(n.descriptions[0]) for n in key.nuggets[slice(*key.offsets[place : place + 2])]
-            )
-            spent += seconds / 60
-            read.add(qid)
-        return read
+            nuggets = key.nuggets[key.own(place)]
+            left -= PACE.reading(key.questions[place].text, self.run.answer(place))
+            for nugget in nuggets:
+                if left <= 0:
+                    return said, done
+                left -= PACE.decision(nugget.descriptions[0])
+                said.append(given[qid, nugget.nugget])
+            done.append(qid)
+        return said, done
 
 
-def sit(path: Path, number: int, of: int, seed: int) -> tuple[dict[str, list[list[Row]]], list[float]]:
-    """The rows of each way, at each time; and of each forecast, the width over what is reached."""
+def sit(path: Path, number: int, of: int, seed: int) -> tuple[dict[str, list[list[Row]]], list[list[float]]]:
+    """The rows of each way, at each time; and of the forecasts after so many minutes, the widths over what is
+    reached."""
     build = Build.of(path, number, of, seed, QUESTIONS)
-    verdicts = list(build.world.verdicts(build.run.name, build.night))
-    true_scores = build.by_question(verdicts)
+    true_scores = build.by_question(build.verdicts)
     truth = float(np.nanmean(true_scores))
     rows: dict[str, list[list[Row]]] = {way: [] for way in WAYS}
-    reader, spent = Reader(build.world, seed), 0.0
+    reader, spent, forecasts = Reader(build.world, seed), 0.0, dict[int, Forecast]()
     for minutes in MINUTES:
         reader.sit(minutes - spent, [(build.run, build.night)])
         spent = minutes
         rows["judge"].append([build.row(truth, reader.said)])
+        if minutes in LOOKS:
+            scorer = build.scorer(reader.said)
+            forecasts[minutes] = ReadingOrder(scorer, scorer.read(build.run), F3).forecast()
     guessed, position = build.by_question([]), build.world.collection.key.position
     for minutes in MINUTES:
         read = [build.read_in(minutes, f"{seed} {number} {order}") for order in range(ORDERS)]
-        rows["random"].append([build.row(truth, [one for one in verdicts if one.qid in read[0]])])
-        places = [np.array([position[qid] for qid in own], dtype=int) for own in read]
+        rows["random"].append([build.row(truth, read[0][0])])
+        places = [np.array([position[qid] for qid in done], dtype=int) for _, done in read]
         rows["difference"].append([_difference(true_scores, guessed, own, len(build.night)) for own in places])
-    scorer = build.scorer([])
-    ahead = ReadingOrder(scorer, scorer.read(build.run), F3).forecast()
-    reached = {m: rows["judge"][MINUTES.index(m)][0] for m in AHEAD}
-    widths = {m: row.high - row.low for m, row in reached.items()}
-    return rows, [ahead.width_after(m) / widths[m] if widths[m] > LEAST else np.nan for m in AHEAD]
+    widths = {m: rows["judge"][i][0].width for i, m in enumerate(MINUTES)}
+    return rows, [
+        [forecast.width_after(m - seen) / widths[m] if m > seen and widths[m] > LEAST else np.nan for m in AHEAD]
+        for seen, forecast in forecasts.items()
+    ]
 
 
 def _difference(true_scores: Vector, guessed: Vector, read: np.ndarray, answered: int) -> Row:
@@ -141,13 +153,13 @@ def stop(path: Path, number: int, of: int, seed: int) -> tuple[float, bool]:
     """The minutes after which somebody stops whose interval is narrow enough or clear of a gate near the truth, and
     whether the interval then holds."""
     build = Build.of(path, number, of, seed, 25)
-    truth = float(np.nanmean(build.by_question(list(build.world.verdicts(build.run.name, build.night)))))
+    truth = float(np.nanmean(build.by_question(build.verdicts)))
     gate = truth + GATE * random.Random(seed).choice([-1, 1])
     reader, minutes = Reader(build.world, seed), 0.0
     while True:
         row = build.row(truth, reader.said)
         clear = not row.low <= gate <= row.high
-        if clear or row.high - row.low <= TARGET:
+        if clear or row.width <= TARGET:
             return minutes, row.low - 1e-9 <= truth <= row.high + 1e-9
         reader.sit(LOOK, [(build.run, build.night)])
         minutes += LOOK
@@ -156,11 +168,11 @@ def stop(path: Path, number: int, of: int, seed: int) -> tuple[float, bool]:
 def line(rows: Sequence[Row]) -> str:
     error = np.sqrt(np.mean([(row.value - row.truth) ** 2 for row in rows]))
     held = np.mean([row.low - 1e-9 <= row.truth <= row.high + 1e-9 for row in rows])
-    return f"{error:.3f} | {held:.2f} | {np.mean([row.high - row.low for row in rows]):.3f}"
+    return f"{error:.3f} | {held:.2f} | {np.mean([row.width for row in rows]):.3f}"
 
 
 def _ratio(values: Vector) -> str:
-    return f"{np.nanmean(values):.2f}" if np.isfinite(values).any() else "all is read"
+    return f"{np.nanmean(values):.2f}" if np.isfinite(values).any() else "–"
 
 
 def main() -> None:
@@ -190,10 +202,15 @@ def main() -> None:
                 line([row for rows, _ in played for row in rows[way][i]]) for way in ("judge", "random", "difference")
             )
             print(f"| {path.name} | {minutes} | {parts} |", flush=True)
-        ratios[path.name] = np.array([forecast for _, forecast in played])
-    print("\n| forecast over what was reached | " + " | ".join(f"{m} minutes" for m in AHEAD) + " |\n|---|---|---|---|")
-    for name, found in ratios.items():
-        print(f"| {name} | " + " | ".join(_ratio(values) for values in found.T) + " |")
+        ratios[path.name] = np.array([forecasts for _, forecasts in played])
+    print(
+        "\n| collection | forecast after | "
+        + " | ".join(f"{m} minutes" for m in AHEAD)
+        + " |\n|---|---|---|---|---|---|"
+    )
+    for name, found in ratios.items():  # sittings x forecasts x minutes
+        for i, seen in enumerate(LOOKS):
+            print(f"| {name} | {seen} | " + " | ".join(_ratio(values) for values in found[:, i].T) + " |")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from nuggeteer.display import counted
-from nuggeteer.errors import Problem, did_you_mean, same_answers
+from nuggeteer.errors import Problem, did_you_mean, errors_in, same_answers
 from nuggeteer.formats import canonical
 from nuggeteer.formats.jsonl import bare_name, is_regular, read_jsonl
 from nuggeteer.formats.sentences import pieces
@@ -48,6 +48,7 @@ def read_run(
     question: list[int] = []
     unknown: dict[str, tuple[int, int]] = {}
     last_rank: dict[str, int] = {}
+    before = len(problems)
     objects = read_jsonl(path, problems, canonical.RESPONSES.checks) if is_regular(path, problems, root) else ()
     for line, record in objects:
         get: Callable[[str], Any] = record.get
@@ -84,18 +85,20 @@ def read_run(
         docids = [docids[i] for i in order]
     starts = [*np.flatnonzero(np.diff(owners, prepend=-1)).tolist(), len(texts)]
     answers = {int(owners[start]): tuple(texts[start:end]) for start, end in pairwise(starts)}
-    problems += same_answers(path, list(answers.values()))
-    problems += _odd_answers(path, key, answers)
+    whole = not errors_in(problems[before:])  # of a run with lines that cannot be read, nobody knows what it answers
+    if whole:
+        problems += same_answers(path, list(answers.values()))
+        problems += _odd_answers(path, key, answers)
     parts = None
     if split == "sentences":
         texts, parts = cut(texts)
     if parts is not None:
         owners, docids = owners[parts.record], [docids[i] for i in parts.record.tolist()]
     counts = np.bincount(owners, minlength=len(key.questions)) if key.questions else np.zeros(0, np.int64)
-    if all(map(says_nothing, texts)):
+    if whole and all(map(says_nothing, texts)):
         what = "answers no question of the key"
         problems.append(Problem(str(path), None, what, "it scores 0, and only with --allow-empty", "warning"))
-    for i in np.flatnonzero(counts == 0) if len(owners) else ():
+    for i in np.flatnonzero(counts == 0) if whole and len(owners) else ():
         what = f"{NO_ANSWER} {key.questions[i].qid!r}"
         problems.append(Problem(str(path), None, what, "it scores 0", "warning"))
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)

@@ -6,7 +6,8 @@ the pairs say one by one: real changes move words and facts together, as between
 in nights made of their answers (experiments/nights.py). And answers in nearly the same words leave less room for a
 difference. For two builds,
 
-    m     the mean change of b · x (words only) over the answers that changed, and e its standard error
+    m     the mean change of b · x (words only) over the answers that changed, and e its standard error, which is
+          itself uncertain if few answers changed, so the error is Student's t
     room  2 (1 − l) / s², with the share s of the answers that changed and their likeness l, the mean cosine of their
           words: a change of few answers may be as large as one of all
 
@@ -22,6 +23,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 
 from nuggeteer.records import AnswerKey, Bools, Ints, Matrix, Vector, ragged
 from nuggeteer.scoring.matched_run import MatchedRun
@@ -36,6 +38,41 @@ from nuggeteer.thresholds.rows import joined, key_of, random_rows
 from nuggeteer.thresholds.smooth import SmoothDraws, SmoothFit
 
 LEAST = 1e-6
+SHARES = (np.arange(64) + 0.5) / 64  # quantiles that stand for a distribution
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """The mean over some questions of how much something has changed, and its squared standard error, which has one
+    degree of `freedom` less than there are questions."""
+
+    mean: float
+    error: float
+    freedom: int
+
+    @classmethod
+    def of(cls, values: Vector, question: Ints) -> Measurement:
+        mean, (_, own) = float(values.mean()), np.unique(question, return_inverse=True)
+        apart = np.bincount(own, values - mean)
+        count = len(apart)
+        error = float((apart**2).sum() / len(values) ** 2 * count / (count - 1)) if count > 1 else np.inf
+        return cls(mean, error, max(count - 1, 1))
+
+
+def real_change(mean: Vector, error: Vector, freedom: Vector, variance: Vector | float) -> tuple[Vector, Vector]:
+    """The mean and the variance of each μ ~ N(0, `variance`), given its measurement. Student's t is a mixture of normal
+    errors, and after a surprising mean the wide ones are the likely ones. So two answers in quite other words do not
+    say that all has become worse."""
+    variance, (known, place) = np.broadcast_to(variance, mean.shape)[:, None], np.unique(freedom, return_inverse=True)
+    narrower = 2 * scipy.special.gammaincinv(known[:, None] / 2, SHARES) / known[:, None]
+    total = variance + error[:, None] / narrower[place]
+    surprise = np.where(np.isinf(total), 0.0, np.log(total) + mean[:, None] ** 2 / total)
+    weight = np.exp(0.5 * (surprise.min(axis=1, keepdims=True) - surprise))
+    weight /= weight.sum(axis=1, keepdims=True)
+    reliable = variance / total
+    expected = mean * (weight * reliable).sum(axis=1)
+    second = variance * (1 - reliable) + (reliable * mean[:, None]) ** 2
+    return expected, (weight * second).sum(axis=1) - expected**2
 
 
 @dataclass(frozen=True)
@@ -76,12 +113,11 @@ def same_texts(key: AnswerKey, first: MatchedRun, second: MatchedRun) -> tuple[B
 
 @dataclass(frozen=True)
 class Contrast:
-    """Two builds side by side: the mean changes of what words and judges say (b · x) over the answers that changed,
-    each with its squared standard error; the share of them that judges `read`; and `share` and `likeness`, which are s
-    and l."""
+    """Two builds side by side: how much what words and judges say (b · x) has changed, over the answers that changed;
+    the share of them that judges `read`; and `share` and `likeness`, which are s and l."""
 
-    words: tuple[float, float]
-    judges: tuple[float, float]
+    words: Measurement
+    judges: Measurement
     read: float
     share: float
     likeness: float
@@ -101,19 +137,18 @@ class BelievedChange:
     spread: float
     moved: float
 
-    def given(self, measured: tuple[float, float], room: float, luck: Vector) -> tuple[Vector, float]:
+    def given(self, measured: Measurement, room: float, luck: Vector) -> tuple[Vector, float]:
         """The mean of δ, for each γ, and its variance, wider than those of public collections, because they are few."""
-        mean, error = measured
-        moved = self.moved * room
-        reliable = moved / (moved + error)
-        variance = self.factor**2 * moved * (1 - reliable) + self.spread**2 * room
-        return (self.factor + self.doubt * luck) * reliable * mean, FEW * variance
+        mean, error, freedom = np.array([measured.mean, measured.error, measured.freedom])[:, None]
+        (moved,), (variance,) = real_change(mean, error, freedom, self.moved * room)
+        own = self.factor**2 * variance + self.spread**2 * room
+        return (self.factor + self.doubt * luck) * moved, FEW * float(own)
 
 
 def contrast_of(scorer: Scorer, old: MatchedRun, new: MatchedRun, alike: Bools) -> Contrast | None:
     """None if no answer changed that both builds give. Verdicts have no part in it: the words of answers that were read
     count like those of others."""
-    fit, answered = scorer.model, [np.diff(run.run.offsets) > 0 for run in (old, new)]
+    fit, answered = scorer.model, [run.run.answered for run in (old, new)]
     changed = ~alike & answered[0] & answered[1]
     if not changed.any() or not isinstance(fit, SmoothFit):
         return None
@@ -123,17 +158,9 @@ def contrast_of(scorer: Scorer, old: MatchedRun, new: MatchedRun, alike: Bools) 
     words = [place for place, name in enumerate(fit.names) if name in USUAL or name == "responses"]
     unread, change = np.minimum(before[:, 0], after[:, 0]), after - before
     question = scorer.key.question[changed[scorer.key.question]]
-    by_words = _mean_and_error(unread * (change[:, words] @ fit.b[words]), question)
-    by_judges = _mean_and_error((1 - unread) * (change[:, judges] @ fit.b[judges]), question)
+    by_words = Measurement.of(unread * (change[:, words] @ fit.b[words]), question)
+    by_judges = Measurement.of((1 - unread) * (change[:, judges] @ fit.b[judges]), question)
     return Contrast(by_words, by_judges, 1 - float(unread.mean()), share, _likeness(scorer, old, new, changed))
-
-
-def _mean_and_error(values: Vector, question: Ints) -> tuple[float, float]:
-    """The mean over nuggets, and its squared standard error over questions."""
-    mean, (_, own) = float(values.mean()), np.unique(question, return_inverse=True)
-    apart = np.bincount(own, values - mean)
-    count = len(apart)
-    return mean, float((apart**2).sum() / len(values) ** 2 * count / (count - 1)) if count > 1 else np.inf
 
 
 def _clues(scorer: Scorer, matched: MatchedRun, changed: Bools) -> Matrix:

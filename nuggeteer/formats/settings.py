@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Any, NamedTuple, get_args, get_type_hints
 
 from msgspec import convert
 
@@ -49,7 +49,8 @@ def read_settings(path: Path) -> Settings:
     try:
         if path.stat().st_size > _LARGEST:
             raise fail(path, f"is larger than {_LARGEST:,} bytes", "it holds settings only; correct it")
-        table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        text = path.read_text(encoding="utf-8-sig")
+        table = tomllib.loads(text)
     except FileNotFoundError:
         return Settings()
     except UnicodeDecodeError as error:
@@ -60,13 +61,13 @@ def read_settings(path: Path) -> Settings:
         raise fail(path, f"not TOML: {error}", "correct it", int(line_number[1]) if line_number else None) from error
     except OSError as error:
         raise fail(path, f"cannot be read: {error.strerror}", "check the permissions") from error
-    problems = list(_problems(path, table)) or [
+    faults = list(_faults(table)) or [
         *_outside(path, table),
-        *_not_sampled(path, table),
-        *_not_in_this_language(path, table.get("match", {})),
+        *_not_sampled(table),
+        *_not_in_this_language(table.get("match", {})),
     ]
-    if problems:
-        raise InputError(problems)
+    if faults:
+        raise InputError([Problem(str(path), _line_of(text, one), one.what, one.remedy) for one in faults])
     match, threshold = convert(table.get("match", {}), Match), convert(table.get("threshold", {}), Threshold)
     nightly = table.get("nightly", {})
     files = {name: str(path.parent / nightly[name]) for name in ("markdown", "junit", "page") if nightly.get(name)}
@@ -83,6 +84,27 @@ def read_settings(path: Path) -> Settings:
     scores = convert(table.get("score", {}), ScoreSettings)
     nights = convert({**nightly, **files}, NightlySettings)
     return Settings(match, threshold, answers, scores, nights, judgements, judges)
+
+
+class _Fault(NamedTuple):
+    """What is wrong with a setting, or with a section if no key is named."""
+
+    section: str
+    key: str
+    what: str
+    remedy: str
+
+
+def _line_of(text: str, fault: _Fault) -> int | None:
+    """The line of a fault's setting, or else of its section."""
+    inside, found = False, None
+    for number, line in enumerate(text.splitlines(), 1):
+        if header := re.fullmatch(r"\s*\[+([^\]]+)\]+\s*(?:#.*)?", line):
+            inside = header[1].replace('"', "").replace("'", "").strip() == fault.section
+            found = number if inside else found
+        elif inside and fault.key and re.match(rf"\s*[\"']?{re.escape(fault.key)}[\"']?\s*=", line):
+            return number
+    return found
 
 
 def with_truth(path: Path, machine: str, before: bytes | None = None) -> bytes | None:
@@ -110,7 +132,7 @@ def _judge(folder: Path, name: str, values: dict[str, Any]) -> JudgeSettings:
     return convert({**values, **template, "name": name}, JudgeSettings)
 
 
-def _outside(path: Path, table: dict[str, Any]) -> Iterator[Problem]:
+def _outside(path: Path, table: dict[str, Any]) -> Iterator[_Fault]:
     """A collection may come from anybody: its settings name no file outside of it, and no other file to write."""
     root = path.parent.resolve()
     judges = {f"judge.{name}": values for name, values in table.get("judge", {}).items()}
@@ -131,33 +153,34 @@ def _outside(path: Path, table: dict[str, Any]) -> Iterator[Problem]:
         except (OSError, RuntimeError, ValueError):  # a NUL, a link to itself: reading it reports that
             inside = True
         if not inside:
-            yield Problem(str(path), None, f"[{section}] {key} leads out of this folder", "name a file inside it")
+            yield _Fault(section, key, f"[{section}] {key} leads out of this folder", "name a file inside it")
         elif key != "judges" and not value.endswith(files[section][key]):
             remedy = f"name a file that ends in {files[section][key]}"
-            yield Problem(str(path), None, f"[{section}] {key} is {_shown(value)}", remedy)
+            yield _Fault(section, key, f"[{section}] {key} is {_shown(value)}", remedy)
 
 
-def _not_sampled(path: Path, table: dict[str, Any]) -> Iterator[Problem]:
+def _not_sampled(table: dict[str, Any]) -> Iterator[_Fault]:
     threshold = Threshold(**table.get("threshold", {}))
     if threshold.engine == "pymc" and threshold.model not in SAMPLED:
         what = f"[threshold] engine is 'pymc', which does not have the model {threshold.model!r}"
-        yield Problem(str(path), None, what, f"write model = {' or '.join(map(repr, SAMPLED))}, or leave engine out")
+        remedy = f"write model = {' or '.join(map(repr, SAMPLED))}, or leave engine out"
+        yield _Fault("threshold", "engine", what, remedy)
 
 
-def _not_in_this_language(path: Path, match: dict[str, Any]) -> Iterator[Problem]:
+def _not_in_this_language(match: dict[str, Any]) -> Iterator[_Fault]:
     """What only works in English, or not with these settings."""
     code = match.get("language", ENGLISH)
     if code == ENGLISH:
         return
     if match.get("matcher") == "rouge":
         remedy = "its words are of ASCII letters; choose another matcher"
-        yield Problem(str(path), None, f"[match] matcher 'rouge' cannot read {title(code)}", remedy)
+        yield _Fault("match", "matcher", f"[match] matcher 'rouge' cannot read {title(code)}", remedy)
     if match.get("stem") and not has_stemmer(code):
-        yield Problem(str(path), None, f"[match] there are no stems of {title(code)}", "leave stem out")
+        yield _Fault("match", "stem", f"[match] there are no stems of {title(code)}", "leave stem out")
     if match.get("stopwords") == "remove" and code in WITHOUT_STOP_WORDS:
-        yield Problem(str(path), None, f"[match] there are no stop words of {title(code)}", "leave stopwords out")
+        yield _Fault("match", "stopwords", f"[match] there are no stop words of {title(code)}", "leave stopwords out")
     if has_stemmer(code) and not match.get("stem", True) and Match(**match).table:
-        yield Problem(str(path), None, "[match] idf is a table, and its weights are those of stems", "leave stem out")
+        yield _Fault("match", "idf", "[match] idf is a table, and its weights are those of stems", "leave stem out")
 
 
 # The settings that name a file, and how the name of one that is written must end.
@@ -182,33 +205,31 @@ _WANTED = {float: "a number", int: "a whole number", bool: "true or false", str:
 _LISTS = {"as_truth": "autonuggetizer", "judges": "judges/gpt-4o.jsonl"}  # settings that are lists, with an example
 
 
-def _problems(path: Path, table: dict[str, Any]) -> Iterator[Problem]:
+def _faults(table: dict[str, Any]) -> Iterator[_Fault]:
     for section, values in table.items():
         if section == "judge" and isinstance(values, dict):
             for name, own in values.items():
-                yield from _problems_of_judge(path, name, own)
+                yield from _faults_of_judge(name, own)
         elif section not in SECTIONS or not isinstance(values, dict):
             known = ", ".join(f"[{name}]" for name in (*SECTIONS, "judge.NAME"))
-            yield Problem(str(path), None, f"unknown section {section!r}", f"the sections are {known}")
+            yield _Fault(section, "", f"unknown section {section!r}", f"the sections are {known}")
         else:
-            yield from _problems_of_section(path, section, values, asdict(SECTIONS[section]()))
+            yield from _faults_of_section(section, values, asdict(SECTIONS[section]()))
 
 
-def _problems_of_judge(path: Path, name: str, values: Any) -> Iterator[Problem]:
+def _faults_of_judge(name: str, values: Any) -> Iterator[_Fault]:
     if not isinstance(values, dict):
-        yield Problem(str(path), None, f"[judge] {name} is {_shown(values)}", "write a section [judge.NAME]")
+        yield _Fault("judge", name, f"[judge] {name} is {_shown(values)}", "write a section [judge.NAME]")
         return
     defaults = asdict(JudgeSettings())
     del defaults["name"]
-    yield from _problems_of_section(path, f"judge.{name}", values, defaults)
+    yield from _faults_of_section(f"judge.{name}", values, defaults)
     for key, example in (("url", "http://127.0.0.1:8080/v1"), ("model", "the name that the endpoint knows")):
         if not values.get(key):
-            yield Problem(str(path), None, f"[judge.{name}] has no {key}", f'write {key} = "{example}"')
+            yield _Fault(f"judge.{name}", "", f"[judge.{name}] has no {key}", f'write {key} = "{example}"')
 
 
-def _problems_of_section(
-    path: Path, section: str, values: dict[str, Any], settings: dict[str, Any]
-) -> Iterator[Problem]:
+def _faults_of_section(section: str, values: dict[str, Any], settings: dict[str, Any]) -> Iterator[_Fault]:
     for key, value in values.items():
         if key in settings:
             remedy = wrong_setting(key, value, settings[key])
@@ -217,7 +238,7 @@ def _problems_of_section(
             remedy = f"{did_you_mean(key, settings)}the settings are {', '.join(settings)}"
             what = f"unknown setting [{section}] {key}"
         if remedy:
-            yield Problem(str(path), None, what, remedy)
+            yield _Fault(section, key, what, remedy)
 
 
 def wrong_setting(key: str, value: Any, default: Any) -> str | None:

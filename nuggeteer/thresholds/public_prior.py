@@ -28,6 +28,6 @@ JUDGE: Final[dict[str, tuple[float, float]]] = {"weight": (1.9, 0.7), "level": (
 SPREADS: Final[tuple[float, float, float, float, float]] = (1.653, 0.704, 0.201, 0.4, 0.8)
 FEW: Final = 1.5
 CHANGE: Final[dict[str, tuple[float, float, float, float]]] = {
-    "words": (3.38, 0.158, 0.117, 0.042),
-    "judges": (1.841, 0.172, 0.117, 0.072),
+    "words": (3.38, 0.189, 0.094, 0.045),
+    "judges": (1.774, 0.181, 0.094, 0.086),
 }

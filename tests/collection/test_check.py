@@ -450,7 +450,7 @@ def test_a_judged_text_that_is_in_no_run_is_told(folder):
     ("toml", "line", "says"),
     [
         ("[match]\nn = = 2", 2, "not TOML"),
-        ("[match]\nm = 2", None, "unknown setting [match] m"),
+        ("[match]\nm = 2", 2, "unknown setting [match] m"),
         ('[match]\nidf = "none.idf"', None, "cannot be read"),
         ('[match]\nidf = "x\\u0000"', None, "cannot be read"),
     ],

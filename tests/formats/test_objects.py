@@ -59,7 +59,11 @@ def test_objects_are_the_same_whatever_holds_them(tmp_path, form, pack):
         assert open_file(path).objects == ROWS
 
 
-CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=20)
+# A quote before a formula is the mark that spreadsheets have for a text, and is taken off.
+MARKED = re.compile(r"(?:\A|[,;\t])'+[=+@\t\r\n＝＋＠－-]")
+CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=20).filter(
+    lambda cell: not MARKED.search(cell)
+)
 
 
 @given(st.lists(st.fixed_dictionaries({"a": CELLS, "b": CELLS}), min_size=1, max_size=5), st.sampled_from(",;\t"))

@@ -42,7 +42,6 @@ RESULT = {
     "vars": {"question": "When was it?", "reference": "It was in 1851."},
     "testIdx": 1,
 }
-REPEATED = "assertions "
 
 
 @pytest.fixture
@@ -92,7 +91,7 @@ def test_results_become_runs_nuggets_and_verdicts(tmp_path, results, form):
         ("bot-a-p2", "1", False),
     ]
     assert all(j.machine and j.assessor == "promptfoo" for j in bundle.judgements)
-    assert bundle.left_out == {"assertions javascript": 1, "assertions latency": 1, "results without an output": 1}
+    assert bundle.left_out == {"javascript assertion(s)": 1, "latency assertion(s)": 1, "results without an output": 1}
     assert bundle.unused["references of questions that have nuggets"] == 1
 
 
