@@ -15,7 +15,8 @@ judging interval holds the truth, its width, and how often `nightly` is right an
 is the error of whoever believes it. `--sittings` plays one sitting on each run, and prints the same for the score.
 `--forecasts` looks before each morning's reading: where the gate is undecided and minutes are named that are likely to
 decide it, is it decided after so many, and after half as many more? `--runs` is a regular expression: nights are made
-of the runs whose names it finds.
+of the runs whose names it finds. `--questions 10 --minutes 60+0` plays a small suite whose first night was read whole,
+and nothing after.
 """
 
 from __future__ import annotations
@@ -240,12 +241,18 @@ class Chain:
 
     @classmethod
     def of(
-        cls, collection: Collection, first: str | float, seed: int, judge: Sequence[float] = (), named: str = ""
+        cls,
+        collection: Collection,
+        first: str | float,
+        seed: int,
+        judge: Sequence[float] = (),
+        named: str = "",
+        questions: int = QUESTIONS,
     ) -> Chain:
         """The first night is a run, or the first (0), the middle (1) or the last (2) of those that answer nearly
         everything."""
         rng = random.Random(seed)
-        world = World.of(collection, QUESTIONS, rng, named)
+        world = World.of(collection, questions, rng, named)
         start = first if isinstance(first, str) else world.runs[round(first * (len(world.runs) - 1) / 2)]
         nights = [dict.fromkeys(world.qids, start)]
         for kind in KINDS:
@@ -273,9 +280,10 @@ def play(
     minutes: tuple[float, float],
     judge: Sequence[float],
     named: str,
+    questions: int = QUESTIONS,
 ) -> list[Row]:
     """The changes of a chain of nights, after so many minutes of reading."""
-    chain = Chain.of(collection, first, seed, judge, named)
+    chain = Chain.of(collection, first, seed, judge, named, questions)
     reader, rows = Reader(chain.world), list[Row]()
     if minutes[0]:
         reader.sit(minutes[0], [(chain.runs[0], chain.nights[0])])
@@ -379,6 +387,8 @@ def main() -> None:
     parser.add_argument("--sittings", action="store_true")
     parser.add_argument("--forecasts", action="store_true")
     parser.add_argument("--runs", default="")
+    parser.add_argument("--questions", type=int, default=QUESTIONS)
+    parser.add_argument("--minutes", type=_minutes, default=MINUTES)
     parser.add_argument("--jobs", type=int, default=2)
     given = parser.parse_args()
     from joblib import Parallel, delayed
@@ -409,22 +419,22 @@ def main() -> None:
             continue
         firsts = given.first.split(",") if given.first else [0, 1, 2]
         if given.forecasts:
-            for minutes in MINUTES:
+            for minutes in given.minutes:
                 told = parallel(
                     delayed(_forecasts)(path, first, seed, minutes) for first in firsts for seed in range(given.draws)
                 )
                 line = _of_forecasts([row for chain in told for row in chain])
-                print(f"| {path.name} | {minutes[0]} + {minutes[1]} | {line} |", flush=True)
+                print(f"| {path.name} | {minutes[0]:g} + {minutes[1]:g} | {line} |", flush=True)
             continue
-        for minutes in MINUTES:
+        for minutes in given.minutes:
             parts = parallel(
-                delayed(_play)(path, first, seed, minutes, judge, given.runs)
+                delayed(_play)(path, first, seed, minutes, judge, given.runs, given.questions)
                 for first in firsts
                 for seed in range(given.draws)
             )
             rows_of_all = [row for part in parts for row in part]
-            print(f"| {path.name} | {minutes[0]} + {minutes[1]} | {_line(rows_of_all)} |", flush=True)
-            lists.append(f"| {path.name} | {minutes[0]} + {minutes[1]} | {_fifths(rows_of_all)} |")
+            print(f"| {path.name} | {minutes[0]:g} + {minutes[1]:g} | {_line(rows_of_all)} |", flush=True)
+            lists.append(f"| {path.name} | {minutes[0]:g} + {minutes[1]:g} | {_fifths(rows_of_all)} |")
     if not lists:
         return
     print(
@@ -434,11 +444,23 @@ def main() -> None:
     print("\n".join(lists))
 
 
+def _minutes(text: str) -> list[tuple[float, float]]:
+    """From `30+0,10+10`: those of the first night, and of each morning after."""
+    pairs = (part.split("+") for part in text.split(","))
+    return [(float(first), float(each)) for first, each in pairs]
+
+
 def _play(
-    path: Path, first: str | int, seed: int, minutes: tuple[float, float], judge: Sequence[float], named: str
+    path: Path,
+    first: str | int,
+    seed: int,
+    minutes: tuple[float, float],
+    judge: Sequence[float],
+    named: str,
+    questions: int,
 ) -> list[Row]:
     prior.leave_out(path.name)
-    return play(read_collection(path), first, seed, minutes, judge, named)
+    return play(read_collection(path), first, seed, minutes, judge, named, questions)
 
 
 def _forecasts(path: Path, first: str | int, seed: int, minutes: tuple[float, float]) -> Any:
