@@ -11,7 +11,7 @@ from nuggeteer.collection.proposals import read_proposals
 from nuggeteer.collection.runs import alike_tags, runs_without_file
 from nuggeteer.errors import InputError, Problem
 from nuggeteer.formats.audits import read_audit
-from nuggeteer.formats.judgements import Anything, counts_as_known, unretracted
+from nuggeteer.formats.canonical import Anything, counts_as_known, unretracted
 from nuggeteer.formats.matches import read_matches
 from nuggeteer.matching.idf import read_table
 from nuggeteer.text import verdict_form

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
 from nuggeteer.errors import Problem
-from nuggeteer.formats.judgements import Anything, Verdict
+from nuggeteer.formats.canonical import Anything, Verdict
 from nuggeteer.formats.sentences import responses_in
 from nuggeteer.records import Judgement, Retraction
 from nuggeteer.settings import Split

@@ -23,8 +23,8 @@ from nuggeteer.collection.names import find_run, no_run, require_collection, run
 from nuggeteer.collection.runs import read_manifest, read_run
 from nuggeteer.display import Shown, counted
 from nuggeteer.errors import InputError, Problem, errors_in
+from nuggeteer.formats.canonical import Anything, counts_as_known, read_folder, unretracted
 from nuggeteer.formats.jsonl import bare_name, stored
-from nuggeteer.formats.judgements import Anything, counts_as_known, read_folder, unretracted
 from nuggeteer.formats.settings import read_settings
 from nuggeteer.records import AnswerKey, Judgement, Run, RunInfo
 from nuggeteer.settings import Settings

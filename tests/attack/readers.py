@@ -57,7 +57,6 @@ from nuggeteer.formats import (
     handed_in,
     inspect_log,
     jsonl,
-    judgements,
     labelled,
     matches,
     nugget_bank,
@@ -615,9 +614,9 @@ READERS: dict[str, list[Reader]] = {
     "formats.jsonl.parsed": [Reader(_parsed, "x.json", DOCUMENTS)],
     "formats.jsonl.read_jsonl": [Reader(_listed(jsonl.read_jsonl), "x.jsonl", (VERDICTS, MATCHES))],
     "formats.jsonl.read_lines": [Reader(_listed(jsonl.read_lines), "x.jsonl", (VERDICTS, gzip.compress(VERDICTS)))],
-    "formats.judgements.read_file": [Reader(_listed(judgements.read_file), "x.jsonl", (VERDICTS,))],
-    "formats.judgements.read_folder": [
-        Reader(lambda path: judgements.read_folder(path.parent, []), "judgements/x.jsonl", (VERDICTS,))
+    "formats.canonical.read_file": [Reader(_listed(canonical.read_file), "x.jsonl", (VERDICTS,))],
+    "formats.canonical.read_folder": [
+        Reader(lambda path: canonical.read_folder(path.parent, []), "judgements/x.jsonl", (VERDICTS,))
     ],
     "formats.matches.read_matches": [
         Reader(lambda path: matches.read_matches(path, _key_of(path), []), "m.jsonl", (MATCHES,), _around)

@@ -28,7 +28,7 @@ from nuggeteer.reports.builds import group_name
 from nuggeteer.reports.change_words import SIGNS
 from nuggeteer.reports.formatting import counted
 from nuggeteer.reports.html import Place, render, write
-from nuggeteer.reports.html.trend import TrendSection
+from nuggeteer.reports.html.sections import TrendSection
 from nuggeteer.reports.terminal import say_whole
 
 INDEX, STATE = "index.html", "site.json"
