@@ -92,7 +92,6 @@ MEMORY = 3 << 30  # bytes of addresses that the whole process may have
 # What takes a path or bytes and reads nothing from it, or only through a reader below. Names that begin with
 # `write` are left out anyway.
 NOT_READERS = {
-    "collection.contradictions.set_aside": "lists names",
     "collection.convert.convert_annotation": "read_snippets",
     "collection.convert.convert_into": "the readers of formats",
     "collection.convert.convert_out": "read_bundle",
