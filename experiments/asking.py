@@ -8,7 +8,7 @@ A call is one answer with at most ten nuggets. Calls are made in the order of `n
 mean of 20). *Same width*: the share of the calls after which the judging part of F(3) is at most 1 % of its first width
 wider than after all calls; where that is expected, `ask` stops. *Nine tenths*: after which nine tenths of the narrowing
 are reached. The widths use the labels that the judge really gave, and count the doubt about its error rates. They
-follow from what `ask` plans with (asking/order.py), not from the intervals of `score`, which another model makes.
+follow from what `ask` plans with (asking/narrowing.py), not from the intervals of `score`, which another model makes.
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ import numpy as np
 from msgspec import structs
 
 from nuggeteer.asking.calls import Call
-from nuggeteer.asking.order import DEVIATIONS, NO_GAIN, OpenNuggets, order_calls, remaining_variance
-from nuggeteer.asking.plan import source_of
+from nuggeteer.asking.narrowing import DEVIATIONS, NO_GAIN, OpenNuggets, order_calls, remaining_variance, source_of
 from nuggeteer.asking.prompts import find_prompt
 from nuggeteer.asking.replies import LABELS
 from nuggeteer.asking.worth import Worth, novelty

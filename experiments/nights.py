@@ -38,7 +38,7 @@ from nuggeteer.collection.folder import Collection, read_collection
 from nuggeteer.collection.memory import make_collection, make_run
 from nuggeteer.comparing.diff import Diff, change_of, diff_matched_runs
 from nuggeteer.comparing.gate import Decision, rule
-from nuggeteer.judging.reading import Pace
+from nuggeteer.judging.forecast import Pace
 from nuggeteer.judging.suggest import ReadingOrder, Suggestion
 from nuggeteer.measures import parse
 from nuggeteer.records import Judgement, Run

@@ -19,7 +19,7 @@ import argparse, json, sys
 from datetime import datetime, timedelta
 from pathlib import Path
 from nuggeteer.collection.ledger import Ledger
-from nuggeteer.judging.reading import Pace
+from nuggeteer.judging.forecast import Pace
 from nuggeteer.judging.session import Session
 from nuggeteer.judging.state import JudgingState, JudgingSubject
 

@@ -62,8 +62,8 @@ def run(args: argparse.Namespace) -> int:
     from nuggeteer.comparing.diff import diff
     from nuggeteer.comparing.gate import rule
     from nuggeteer.errors import NuggeteerError
-    from nuggeteer.history.baseline import find_old_run
     from nuggeteer.history.causes import find_causes
+    from nuggeteer.history.ruling import find_old_run
     from nuggeteer.history.store import History
     from nuggeteer.measures import DEFAULT
     from nuggeteer.reports import changes

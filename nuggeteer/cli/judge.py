@@ -229,7 +229,7 @@ def _state(args: argparse.Namespace, assessor: str | None = None) -> JudgingStat
 
 def _old_run(root: Path, run: str, against: str) -> Run:
     from nuggeteer.collection.folder import read_collection
-    from nuggeteer.history.baseline import find_old_run
+    from nuggeteer.history.ruling import find_old_run
     from nuggeteer.history.store import History
 
     collection = read_collection(root)

@@ -106,7 +106,6 @@ def run(args: argparse.Namespace) -> int:
     matched_runs: Iterable[MatchedRun] = map(scorer.read, runs)
     if args.audited:
         from nuggeteer.judging.audits import audit
-        from nuggeteer.reports import audits as report_audits
 
         matched_runs = list(matched_runs)
         if not args.runs:  # those that have one
@@ -137,7 +136,7 @@ def run(args: argparse.Namespace) -> int:
         out = console()
         scores.draw(out, result)
         if args.audited:
-            report_audits.draw(out, audits)
+            scores.draw_audits(out, audits)
         for run_score in result.runs:
             if args.questions:
                 scores.draw_questions(out, result, run_score)

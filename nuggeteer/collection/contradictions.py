@@ -1,14 +1,14 @@
-"""Checks across judgements: contradictions, retractions without effect, unknown runs, and torn lines."""
+"""Verdicts that contradict each other."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from pathlib import Path
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 
 from nuggeteer.errors import Problem
-from nuggeteer.formats.judgements import Anything, Verdict
+from nuggeteer.formats.canonical import Verdict
 from nuggeteer.formats.sentences import responses_in
-from nuggeteer.records import Judgement, Retraction
 from nuggeteer.settings import Split
 from nuggeteer.text import verdict_form, words
 
@@ -49,12 +49,10 @@ def contradicted_answers(verdicts: Sequence[Verdict], split: Split) -> Iterator[
 
 def near_contradictions(verdicts: Sequence[Verdict]) -> Iterator[Problem]:
     """A yes and a no on texts that have the same words in the same order."""
-    joined = dict[str, str]()
 
+    @cache
     def words_of(text: str) -> str:
-        if text not in joined:
-            joined[text] = " ".join(words(text)) or verdict_form(text)
-        return joined[text]
+        return " ".join(words(text)) or verdict_form(text)
 
     for verdict, earlier in _opposed(verdicts, words_of):
         if verdict_form(verdict.record.text) != verdict_form(earlier.record.text):
@@ -65,61 +63,22 @@ def near_contradictions(verdicts: Sequence[Verdict]) -> Iterator[Problem]:
 
 def _opposed(verdicts: Sequence[Verdict], same: Callable[[str], str]) -> Iterator[tuple[Verdict, Verdict]]:
     """Each verdict with the first opposite verdict before it on the same nugget and the `same` text or answer."""
-    about: dict[tuple[str, str, str], list[int]] = {}
-    for i, verdict in enumerate(verdicts):
-        record = verdict.record
-        about.setdefault((record.qid, record.nugget, record.scope), []).append(i)
-    found: list[tuple[int, int]] = []
-    for those in about.values():
-        if len({verdicts[i].record.verdict for i in those}) < 2:
-            continue
-        first: dict[tuple[str, bool], int] = {}
-        for i in those:
-            record = verdicts[i].record
-            text = same(record.text)
-            first.setdefault((text, record.verdict), i)
-            if (earlier := first.get((text, not record.verdict))) is not None:
-                found.append((i, earlier))
-    for i, earlier in sorted(found):
-        yield verdicts[i], verdicts[earlier]
-
-
-def idle_retractions(entries: Sequence[Anything], verdicts: Sequence[Verdict]) -> Iterator[Problem]:
-    """Retractions of verdicts that do not exist."""
-    if not any(isinstance(entry.record, Retraction) for entry in entries):
-        return
-    stand = {(verdict.file, verdict.line) for verdict in verdicts}
-    gone = {
-        (entry.record.assessor, entry.record.pair)
-        for entry in entries
-        if isinstance(entry.record, Judgement) and (entry.file, entry.line) not in stand
+    about: defaultdict[tuple[str, str, str], tuple[list[str], list[str]]] = defaultdict(lambda: ([], []))
+    for record in (verdict.record for verdict in verdicts):
+        about[record.qid, record.nugget, record.scope][record.verdict].append(record.text)
+    disputed = {
+        pair for pair, (no, yes) in about.items() if no and yes and not set(map(same, no)).isdisjoint(map(same, yes))
     }
-    for entry in entries:
-        if isinstance(entry.record, Retraction) and (entry.record.assessor, entry.record.pair) not in gone:
-            what = f"this retracts nothing: {entry.record.assessor!r} had not judged nugget {entry.record.nugget!r} of "
-            what += f"{entry.record.qid!r} on this text before"
-            yield _warning(entry, what, "restore the file with the verdict if it is missing, or delete the line")
+    first: dict[tuple[tuple[str, str, str], str, bool], Verdict] = {}
+    for verdict in verdicts if disputed else ():
+        record = verdict.record
+        pair = record.qid, record.nugget, record.scope
+        if pair in disputed:
+            text = same(record.text)
+            first.setdefault((pair, text, record.verdict), verdict)
+            if earlier := first.get((pair, text, not record.verdict)):
+                yield verdict, earlier
 
 
-def unknown_runs(verdicts: Sequence[Verdict], runs: Collection[str]) -> Iterator[Problem]:
-    """Verdicts that name an unknown run: one warning for each run and file, at the first such line."""
-    found: dict[tuple[str, str], list[Verdict]] = {}
-    for verdict in verdicts:
-        if verdict.record.run is not None and verdict.record.run not in runs:
-            found.setdefault((verdict.file, verdict.record.run), []).append(verdict)
-    for (_, run), those in found.items():
-        what = f"unknown run {run!r} ({len(those)} verdicts)"
-        remedy = "the verdicts count anyway; correct the name, unless the run was removed on purpose"
-        yield _warning(those[0], what, remedy)
-
-
-def set_aside(folder: Path) -> Iterator[Problem]:
-    """Torn lines that were moved to separate files."""
-    for path in sorted(folder.glob("*.jsonl.torn-*")):
-        if path.suffix != ".jsonl":
-            what = "this is a torn line: it was not completely written, and its writing was never confirmed"
-            yield Problem(str(path), None, what, "judge that pair again if necessary, then delete this file", "warning")
-
-
-def _warning(entry: Anything | Verdict, what: str, remedy: str) -> Problem:
-    return Problem(entry.file, entry.line, what, remedy, "warning")
+def _warning(verdict: Verdict, what: str, remedy: str) -> Problem:
+    return Problem(verdict.file, verdict.line, what, remedy, "warning")

@@ -9,22 +9,20 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from nuggeteer.collection.answer_key import read_key
-from nuggeteer.collection.contradictions import (
-    contradicted_answers,
-    contradictions,
-)
+from nuggeteer.collection.contradictions import contradicted_answers, contradictions
 from nuggeteer.collection.names import find_run, no_run, require_collection, run_files
 from nuggeteer.collection.runs import read_manifest, read_run
 from nuggeteer.display import Shown, counted
 from nuggeteer.errors import InputError, Problem, errors_in
+from nuggeteer.formats.canonical import Anything, Verdict, counts_as_known, read_folder, unretracted
 from nuggeteer.formats.jsonl import bare_name, stored
-from nuggeteer.formats.judgements import Anything, counts_as_known, read_folder, unretracted
 from nuggeteer.formats.settings import read_settings
 from nuggeteer.records import AnswerKey, Judgement, Run, RunInfo
 from nuggeteer.settings import Settings
@@ -194,7 +192,7 @@ class Collection(Shown):
 def read_collection(root: Path | str, allow_empty: bool = False) -> Collection:
     """Read a collection; raises `InputError` on anything that would make a score wrong."""
     problems: list[Problem] = []
-    collection, _ = read_files(Path(root), problems)
+    collection, *_ = read_files(Path(root), problems)
     collection.problems[:] = _or_stop(problems)
     return replace(collection, allow_empty=allow_empty)
 
@@ -217,7 +215,8 @@ def with_formats(problems: list[Problem]) -> list[Problem]:
     return name_formats(problems) if errors_in(problems) else problems
 
 
-def read_files(root: Path, problems: list[Problem]) -> tuple[Collection, list[Anything]]:
+def read_files(root: Path, problems: list[Problem]) -> tuple[Collection, list[Anything], list[Verdict]]:
+    """The collection, every line of its judgements, and the verdicts among them that were not retracted."""
     require_collection(root)
     try:
         settings = read_settings(root / "nuggeteer.toml")
@@ -234,9 +233,9 @@ def read_files(root: Path, problems: list[Problem]) -> tuple[Collection, list[An
     problems.extend(contradicted_answers(known, settings.answers.split))
     judgements = _in_order(verdict.record for verdict in known)
     machine = _in_order(verdict.record for verdict in verdicts if not counts_as_known(verdict.record, as_truth))
-    names = {judgement.assessor for judgement in judgements if judgement.machine}
-    problems.extend(_without_verdicts(root, [name for name in as_truth if name not in names]))
-    return Collection(root, key, judgements, manifest, settings, machine=machine), entries
+    collection = Collection(root, key, judgements, manifest, settings, machine=machine)
+    problems.extend(_without_verdicts(root, [name for name in as_truth if name not in collection.machine_truth]))
+    return collection, entries, verdicts
 
 
 def _without_verdicts(root: Path, names: Sequence[str]) -> Iterator[Problem]:
@@ -252,12 +251,16 @@ def _in_order(judgements: Iterable[Judgement]) -> tuple[Judgement, ...]:
     about: dict[tuple[str, str], list[Judgement]] = {}  # sorted apart, for a million keys of sorting are large
     for judgement in judgements:
         about.setdefault((judgement.qid, judgement.nugget), []).append(judgement)
+    text = attrgetter("text")
 
     def content(j: Judgement) -> tuple[object, ...]:
         said = (j.text, j.verdict, j.partial, j.contradicts, j.scope)
         return *said, j.run or "", j.assessor or "", j.at or "", j.reason or "", "" if j.span is None else str(j.span)
 
-    return tuple(judgement for name in sorted(about) for judgement in sorted(about[name], key=content))
+    def in_order(own: list[Judgement]) -> list[Judgement]:  # by the text alone where none stands twice: half the time
+        return sorted(own, key=text if len(set(map(text, own))) == len(own) else content)
+
+    return tuple(judgement for name in sorted(about) for judgement in in_order(about[name]))
 
 
 def _read_judgements(folder: Path, key: AnswerKey, problems: list[Problem]) -> list[Anything]:

@@ -25,9 +25,9 @@ from nuggeteer.errors import InputError, NuggeteerError, Problem, errors_in, fai
 from nuggeteer.formats.append import torn
 from nuggeteer.formats.autonuggetizer import ASSESSOR, read_assignments, recognises_assignments
 from nuggeteer.formats.bundle import KEPT_ASIDE, USED, Bundle, as_id
+from nuggeteer.formats.canonical import Entry, Verdict, read_file, read_folder, unretracted
 from nuggeteer.formats.handed_in import Proposed, is_handed_in, read_handed_in
 from nuggeteer.formats.jsonl import BOM, write_whole
-from nuggeteer.formats.judgements import Entry, Verdict, read_file, read_folder, unretracted
 from nuggeteer.formats.objects import open_file, read_objects, read_whole
 from nuggeteer.formats.settings import with_truth
 from nuggeteer.formats.spreadsheet import read_verdicts

@@ -1,7 +1,7 @@
 """The ledger: `judgements/ASSESSOR.jsonl`, an assessor's file of verdicts, which only ever grows.
 
 New lines are appended, so a diff shows what was judged since, and git merges two copies line by line
-(`.gitattributes`). To take a verdict back, another line is appended, a retraction (formats/judgements.py).
+(`.gitattributes`). To take a verdict back, another line is appended, a retraction (formats/canonical.py).
 """
 
 from __future__ import annotations

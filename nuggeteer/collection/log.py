@@ -9,7 +9,7 @@ from pathlib import Path
 
 from nuggeteer.errors import Problem, stop_at_errors
 from nuggeteer.fields import moment
-from nuggeteer.formats.judgements import Anything, read_folder, unretracted
+from nuggeteer.formats.canonical import Anything, read_folder, unretracted
 from nuggeteer.records import Judgement
 
 _UNKNOWN = datetime.min.replace(tzinfo=UTC)

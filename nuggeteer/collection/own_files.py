@@ -10,9 +10,9 @@ from shlex import quote
 
 from nuggeteer.errors import Problem
 from nuggeteer.formats import canonical
+from nuggeteer.formats.canonical import read_file
 from nuggeteer.formats.handed_in import read_handed_in
 from nuggeteer.formats.jsonl import bare_name, read_jsonl
-from nuggeteer.formats.judgements import read_file
 from nuggeteer.formats.objects import Opening
 from nuggeteer.formats.spreadsheet import read_verdicts
 

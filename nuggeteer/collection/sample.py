@@ -12,7 +12,7 @@ from msgspec import structs
 from nuggeteer.collection.folder import Collection, read_collection
 from nuggeteer.collection.names import refuse_file
 from nuggeteer.errors import fail
-from nuggeteer.formats.judgements import read_file, unretracted
+from nuggeteer.formats.canonical import read_file, unretracted
 from nuggeteer.records import RunInfo
 
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from nuggeteer.fields import Count, OrNaN, Part, about
 from nuggeteer.measures import Answers, Measure
-from nuggeteer.measures.composition import Composition
-from nuggeteer.measures.f import ALLOWANCE, combine
+from nuggeteer.measures.base import Composition
+from nuggeteer.measures.kinds import ALLOWANCE, combine
 from nuggeteer.records import Vector
 from nuggeteer.scoring.scores import Scores
 from nuggeteer.statistics.correlation import (

@@ -21,7 +21,7 @@ from nuggeteer.comparing.sightings import explained, of_groups, sightings_of
 from nuggeteer.comparing.strange import StrangeAnswers, strange_night
 from nuggeteer.display import Framed
 from nuggeteer.measures import DEFAULT, Answers, Measure
-from nuggeteer.measures.f import ALLOWANCE
+from nuggeteer.measures.kinds import ALLOWANCE
 from nuggeteer.records import AnswerKey, Bools, Ints, Run, Vector, number_or_none
 from nuggeteer.scoring.matched_run import MatchedRun
 from nuggeteer.scoring.outcomes import Outcome, by_group

@@ -19,8 +19,8 @@ from nuggeteer.display import counted
 from nuggeteer.errors import InputError, NuggeteerError, Problem, same_answers, stop_at_errors
 from nuggeteer.formats import canonical
 from nuggeteer.formats.cache import own_path
+from nuggeteer.formats.canonical import counts_as_known, read_folder, unretracted
 from nuggeteer.formats.jsonl import LONGEST_LINE, bare_name, is_regular, json_lines_in, stored, write_file
-from nuggeteer.formats.judgements import counts_as_known, read_folder, unretracted
 from nuggeteer.formats.settings import read_settings
 from nuggeteer.records import Judgement, Nugget, Question, Response, RunInfo
 from nuggeteer.text import says_nothing

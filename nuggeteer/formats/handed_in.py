@@ -16,9 +16,8 @@ from msgspec import Struct
 
 from nuggeteer.errors import Problem
 from nuggeteer.fields import Time, Yes, about
-from nuggeteer.formats.canonical import JUDGEMENTS, RETRACTIONS, Layout
+from nuggeteer.formats.canonical import JUDGEMENTS, RETRACTIONS, VERDICT_KEYS, Entry, Layout
 from nuggeteer.formats.jsonl import BOM, read_jsonl
-from nuggeteer.formats.judgements import KEYS, Entry
 from nuggeteer.records import Judgement, QuestionId, Retraction
 
 NOBODY = "nobody"  # stands in a retraction until the assessor is known
@@ -60,7 +59,7 @@ def is_handed_in(content: bytes) -> bool:
 def read_handed_in(path: Path, problems: list[Problem]) -> list[Entry[Judgement | Retraction | Proposed]]:
     """Every good line."""
     found: list[Entry[Judgement | Retraction | Proposed]] = []
-    for number, line in read_jsonl(path, problems, KEYS):
+    for number, line in read_jsonl(path, problems, VERDICT_KEYS):
         layout: Layout[Any] = PROPOSED if "proposed" in line else JUDGEMENTS
         if "retracted" in line and "proposed" not in line:
             layout, line = RETRACTIONS, {"assessor": NOBODY, **line}

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from nuggeteer.errors import Problem, fail
-from nuggeteer.formats.canonical import JUDGEMENTS, WrongLine
-from nuggeteer.formats.judgements import Entry, Verdict
+from nuggeteer.formats.canonical import JUDGEMENTS, Entry, Verdict, WrongLine
 from nuggeteer.formats.objects import read_whole, table_rows, table_text
 
 WORDS = {**dict.fromkeys(("yes", "y", "true", "1"), True), **dict.fromkeys(("no", "n", "false", "0"), False)}

@@ -17,8 +17,15 @@ from nuggeteer.comparing.gate import Decision
 from nuggeteer.comparing.sightings import Passage, Sighting, explained, of_groups, sightings_of
 from nuggeteer.display import Shown
 from nuggeteer.errors import InputError, NuggeteerError, Problem
-from nuggeteer.history.baseline import BriefedRun, find_ruled_against, newest_readable
-from nuggeteer.history.ruling import NightRuling, nightly_measure, nightly_scorer, rule_night
+from nuggeteer.history.ruling import (
+    BriefedRun,
+    NightRuling,
+    find_ruled_against,
+    newest_readable,
+    nightly_measure,
+    nightly_scorer,
+    rule_night,
+)
 from nuggeteer.history.store import History, RecordedRuling
 from nuggeteer.history.trend import Build, NuggetTimelines, Trend, nugget_timelines, trends_today
 from nuggeteer.judging.suggest import Suggestion, suggest

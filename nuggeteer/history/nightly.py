@@ -19,9 +19,8 @@ from nuggeteer.comparing.gate import Decision, Gate, possibly_lost
 from nuggeteer.display import Shown
 from nuggeteer.errors import Problem
 from nuggeteer.fields import Count, Number, Part, about
-from nuggeteer.history.baseline import BriefedRun, find_old_run, newest_readable
 from nuggeteer.history.recording import RecordedRun
-from nuggeteer.history.ruling import NightRuling, nightly_scorer, rule_night
+from nuggeteer.history.ruling import BriefedRun, NightRuling, find_old_run, newest_readable, nightly_scorer, rule_night
 from nuggeteer.history.store import History
 from nuggeteer.history.trend import Trend, trends, trends_today
 from nuggeteer.judging.forecast import SURE_REACH, Forecast

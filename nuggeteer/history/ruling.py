@@ -1,8 +1,9 @@
-"""The gates of `[nightly]` applied to a build: whether it passes, and why."""
+"""The gates of `[nightly]` applied to a build: which run it is compared with, whether it passes, and why."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
 from time import monotonic
@@ -15,14 +16,30 @@ from nuggeteer.comparing.changes import Delta
 from nuggeteer.comparing.diff import Diff, diff_matched_runs
 from nuggeteer.comparing.gate import Basis, Decision, Gate, Ruling
 from nuggeteer.display import Shown
-from nuggeteer.errors import NuggeteerError
-from nuggeteer.history.baseline import BriefedRun, find_ruled_against, newest_readable
-from nuggeteer.history.store import History, RecordedRuling
-from nuggeteer.history.trend import Build, Trend
+from nuggeteer.errors import InputError, NuggeteerError
+from nuggeteer.history.store import DamagedBuild, History, RecordedRuling
+from nuggeteer.history.trend import Build, Trend, titled, trends_if_any
 from nuggeteer.measures import DEFAULT, Measure, headline, parse
+from nuggeteer.records import Run
 from nuggeteer.scoring.scorer import Scorer
 
 RULES = "; "  # stands between the rules of recorded gates
+
+
+@dataclass(frozen=True)
+class BriefedRun:
+    """A run and its recorded build; the build is None if the run comes from a file."""
+
+    run: Run
+    build: Build | None = None
+
+    @property
+    def label(self) -> str | None:
+        return self.build.scoring.label if self.build else None
+
+    @property
+    def title(self) -> str:
+        return titled(self.run.name, self.label)
 
 
 @dataclass(frozen=True, repr=False)
@@ -162,3 +179,45 @@ def rule_by_settings(collection: Collection, diff: Diff) -> Ruling:
     settings = collection.settings.nightly
     most = None if settings.max_lost_vital == "any" else settings.max_lost_vital
     return gate.rule(diff, settings.fail_if_worse, most, settings.sure, settings.about)
+
+
+def newest_readable(history: History, collection: Collection, builds: Sequence[Build]) -> BriefedRun | None:
+    """The last of these builds whose answers are not damaged; None if there is none."""
+    for build in reversed(builds):
+        with suppress(DamagedBuild):  # the history's `problems` have it
+            return BriefedRun(history.run(build.scoring.build, collection), build)
+    return None
+
+
+def find_ruled_against(
+    collection: Collection, history: History, trends: Sequence[Trend], new: Build
+) -> BriefedRun | None:
+    """The run that a recorded build was compared with when it was decided; None if it was not compared, or that run is
+    gone."""
+    if new.ruling is None or new.ruling.against is None:
+        return None
+    if new.ruling.old is not None:
+        builds = [b for trend in trends for b in trend.builds if b.scoring.build == new.ruling.old]
+        return newest_readable(history, collection, builds)
+    name = new.ruling.against
+    return BriefedRun(collection.run(name)) if name in collection.run_names else None
+
+
+def find_old_run(collection: Collection, history: History, new: Run, name: str) -> BriefedRun:
+    """The run that `--against` names: a run of the collection or a file, or else a recorded build, by its run's name or
+    its label. A run's own name means the earlier build that was recorded under that name."""
+    if name != new.name and collection.has_run(name):
+        return BriefedRun(collection.run(name))
+    builds = [build for trend in trends_if_any(history) for build in trend.builds]
+    named = [build for build in builds if name in (build.scoring.run, build.scoring.label)]
+    named.sort(key=lambda build: (build.scoring.time, build.scoring.build))
+    if name == new.name and named and history.is_last(new, collection.key):
+        named.pop()
+    if named:
+        if old := newest_readable(history, collection, named):
+            return old
+        if not collection.has_run(name):
+            raise InputError(history.problems)
+    if name == new.name:
+        raise NuggeteerError(f"{name}: no earlier build of this name is recorded; name another run")
+    return BriefedRun(collection.run(name))  # which says what there is

@@ -23,8 +23,7 @@ import numpy as np
 from nuggeteer.comparing.builds import drawn_pair
 from nuggeteer.comparing.diff import drawn_change
 from nuggeteer.comparing.strange import questions_of, strange_night
-from nuggeteer.judging.forecast import Forecast, forecast_of
-from nuggeteer.judging.reading import Pace, pace_of
+from nuggeteer.judging.forecast import Forecast, Pace, forecast_of, pace_of
 from nuggeteer.measures import Measure
 from nuggeteer.records import Ints, Scope, Vector
 from nuggeteer.scoring.matched_run import MatchedRun

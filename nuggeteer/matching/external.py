@@ -1,4 +1,5 @@
-"""Match scores from a file that another program wrote (`formats.matches`), for example an LLM judge.
+"""Match scores that already exist: computed earlier (`Remembered.of`), or in a file that another program wrote
+(`formats.matches`), for example an LLM judge.
 
 They are calibrated against human verdicts like all other scores. A pair with a human verdict needs no score, but
 without one it is not used in the calibration. A pair to be guessed must have a score, because another matcher's score
@@ -17,9 +18,53 @@ import numpy.typing as npt
 
 from nuggeteer.errors import NuggeteerError, Problem, stop_at_errors
 from nuggeteer.formats.matches import read_matches
-from nuggeteer.matching.base import Judged, Material
-from nuggeteer.matching.remembered import Remembered
-from nuggeteer.records import Vector, ragged
+from nuggeteer.matching.base import Judged, Matcher, Material
+from nuggeteer.records import AnswerKey, Vector, ragged
+
+
+class Remembered(Matcher):
+    """Scores of some texts (`text.normalised`), in the order of `Matcher.score`. All other texts get NaN."""
+
+    def __init__(
+        self,
+        key: AnswerKey,
+        signature: str,
+        texts: Sequence[str],
+        question: npt.NDArray[np.int32],
+        scores: Vector,
+        notes: tuple[str, ...] = (),
+        scores_overlap: bool = False,
+    ) -> None:
+        self._key, self._signature, self._notes, self._scores_overlap = key, signature, notes, scores_overlap
+        self._row = {asked: row for row, asked in enumerate(zip(question.tolist(), texts, strict=True))}
+        # After the scores there are as many NaN as the largest question has nuggets, for texts without scores.
+        self._begin = np.append(ragged(key.offsets[question], key.counts[question])[0][:-1], len(scores))
+        self._scores = np.append(scores, np.full(int(key.counts.max(initial=0)), np.nan))
+
+    @classmethod
+    def of(
+        cls, key: AnswerKey, matcher: Matcher, texts: Sequence[str], question: npt.NDArray[np.int32], jobs: int = 1
+    ) -> Remembered:
+        """The scores that a matcher gives these texts."""
+        scores = matcher.score(texts, question, jobs)
+        return cls(key, matcher.signature, texts, question, scores, matcher.notes, matcher.scores_overlap)
+
+    @property
+    def signature(self) -> str:
+        return self._signature
+
+    @property
+    def scores_overlap(self) -> bool:
+        return self._scores_overlap
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return self._notes
+
+    def score(self, texts: Sequence[str], question: npt.NDArray[np.int32], jobs: int = 1) -> Vector:
+        rows = [self._row.get(asked, -1) for asked in zip(question.tolist(), texts, strict=True)]
+        _, index = ragged(self._begin[np.array(rows, dtype=np.int64)], self._key.counts[question])
+        return self._scores[index]
 
 
 def make(material: Material) -> Remembered:

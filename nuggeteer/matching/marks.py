@@ -73,8 +73,7 @@ def as_written(text: str, form: Callable[[str], str], sizes: Sequence[int], lang
 @lru_cache(maxsize=REMEMBERED)
 def _formed(text: str, form: Callable[[str], str], language: Language) -> Sequence[tuple[str, int, int]]:
     """The forms of a text's words with their start and end, without the words that are skipped."""
-    found = [(form(word), start, end) for word, start, end in words_at(text, language)]
-    return [word for word in found if word[0]]
+    return [(formed, start, end) for word, start, end in words_at(text, language) if (formed := form(word))]
 
 
 def words_at(text: str, language: Language = DEFAULT) -> list[tuple[str, int, int]]:

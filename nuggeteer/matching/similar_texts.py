@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import blake2b
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING
@@ -113,6 +113,7 @@ class GramReader:
         return self._forms[word][0]
 
 
+@lru_cache(maxsize=1 << 14)  # the texts of a question have the same stems, mostly
 def _code(stem: str) -> int:
     return int.from_bytes(blake2b(stem.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 

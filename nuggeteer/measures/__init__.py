@@ -6,20 +6,27 @@ import re
 from collections.abc import Sequence
 
 from nuggeteer.errors import NuggeteerError, did_you_mean
-from nuggeteer.measures import autonuggetizer
 from nuggeteer.measures.base import Answers, Measure
-from nuggeteer.measures.by_text import WHOLE_ANSWERS, pourpre_f
-from nuggeteer.measures.f import f, precision, recall
-from nuggeteer.measures.pyramid import macro_f, pyramid_f
-from nuggeteer.measures.rubric import rubric, strict_rubric
+from nuggeteer.measures.kinds import (
+    AUTONUGGETIZER,
+    WHOLE_ANSWERS,
+    f,
+    macro_f,
+    pourpre_f,
+    precision,
+    pyramid_f,
+    recall,
+    rubric,
+    strict_rubric,
+)
 from nuggeteer.records import AnswerKey
 
 __all__ = ["ALL", "DEFAULT", "FAMILIES", "FIXED", "Answers", "Measure", "applicable", "headline", "is_measure", "parse"]
 
-FIXED = {m.name: m for m in (recall, precision, rubric, strict_rubric, *autonuggetizer.SCORES, *WHOLE_ANSWERS)}
+FIXED = {m.name: m for m in (recall, precision, rubric, strict_rubric, *AUTONUGGETIZER, *WHOLE_ANSWERS)}
 FAMILIES = {"f": f, "pyramid_f": pyramid_f, "macro_f": macro_f, "pourpre_f": pourpre_f}
 DEFAULT = (f(3), recall, precision, pyramid_f(3), macro_f(3))
-ALL = (*DEFAULT, rubric, strict_rubric, *autonuggetizer.SCORES, pourpre_f(3), *WHOLE_ANSWERS)
+ALL = (*DEFAULT, rubric, strict_rubric, *AUTONUGGETIZER, pourpre_f(3), *WHOLE_ANSWERS)
 
 
 def parse(name: str) -> Measure:

@@ -1,11 +1,12 @@
-"""What a measure is: a name, a formula with its source, its edge cases, and a function of answers."""
+"""What a measure is: a name, a formula with its source, its edge cases, and a function of answers; and what that
+is made of."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -14,11 +15,11 @@ from nuggeteer.display import Shown
 from nuggeteer.records import AnswerKey, Bools, Ints, Vector
 
 if TYPE_CHECKING:
-    from nuggeteer.measures.composition import Composition
     from nuggeteer.statistics.intervals import Interval
 
 BLOCK = 1 << 21  # drawn verdicts that a measure sees at once: as numbers they take 16 MB
 DRAWS_AT_ONCE = 256  # that are added up at once
+Kind = Literal["linear", "precision", "f"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -89,6 +90,44 @@ class Answers(Shown):
             some = slice(begin, begin + DRAWS_AT_ONCE)
             result[:, some] = by_question @ np.ascontiguousarray(flags[some].T, dtype=kind)
         return result.T
+
+
+@dataclass(frozen=True)
+class Composition:
+    """What a measure is made of, which an audit must know to bound it. The measures that can be audited are linear in
+    the nuggets found (recall and AutoNuggetizer's scores), or precision, or an F of precision and a linear recall.
+
+    `weight` is that of each nugget in recall, under one key. `partly` is what partial support earns. `empty` is the
+    value of a question that asks for nothing."""
+
+    key: AnswerKey
+    kind: Kind
+    weight: Vector
+    beta: float = 1.0
+    partly: float = 0.0
+    empty: float = float("nan")
+
+    @cached_property
+    def count(self) -> Bools:
+        """The nuggets that count towards the allowance of precision."""
+        return (self.key.vital | self.key.okay) & (self.kind != "linear")
+
+    @cached_property
+    def asks(self) -> Bools:
+        """The questions whose value depends on the answer."""
+        asked = np.where(self.key.world_knowledge, 0.0, self.weight)
+        return np.asarray((self.kind == "precision") | (per_question(asked, self.key) > 0))
+
+    @property
+    def defined(self) -> Bools:
+        """The questions that have a value."""
+        return np.asarray(self.asks | (not np.isnan(self.empty)))
+
+    @property
+    def matters(self) -> Bools:
+        """The nuggets that can change the value of their question."""
+        weighs = (self.weight > 0) & (self.kind != "precision")
+        return np.asarray((weighs | self.count) & self.asks[self.key.question])
 
 
 @dataclass(frozen=True, repr=False)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from msgspec import field
 from rich.console import Console
 
-from nuggeteer.asking.plan import PERSON, Mixture, VerdictPlan
+from nuggeteer.asking.narrowing import PERSON, Mixture, VerdictPlan
 from nuggeteer.fields import Count, Number, Part, about, copied
 from nuggeteer.reports.asked import price
 from nuggeteer.reports.formatting import UNDEFINED, counted, number

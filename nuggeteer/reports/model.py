@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, UnsetType
 from nuggeteer.fields import Count, Ends, Number, Part, about, copied
 
 if TYPE_CHECKING:  # `check` needs neither, and they take a quarter of a second
-    from nuggeteer.history.baseline import BriefedRun
+    from nuggeteer.history.ruling import BriefedRun
     from nuggeteer.measures import Measure
     from nuggeteer.statistics import intervals
 

@@ -14,8 +14,8 @@ from rich.text import Text
 from nuggeteer.comparing.changes import NuggetChange
 from nuggeteer.comparing.gate import BasisOrNone, Decision
 from nuggeteer.fields import Number, Part, Share, about, copied
-from nuggeteer.history.baseline import BriefedRun
 from nuggeteer.history.nightly import Needed, Night
+from nuggeteer.history.ruling import BriefedRun
 from nuggeteer.languages import ENGLISH
 from nuggeteer.languages import title as language_title
 from nuggeteer.reports.change_words import difference, difference_span, sureness

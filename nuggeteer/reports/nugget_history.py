@@ -11,7 +11,8 @@ from rich.text import Text
 from nuggeteer.fields import Count, Part, Share, about
 from nuggeteer.history.trend import NuggetTimeline
 from nuggeteer.records import Importance
-from nuggeteer.reports.builds import (
+from nuggeteer.reports.formatting import UNDEFINED, counted
+from nuggeteer.reports.history import (
     BuildOutput,
     build_name,
     build_parts,
@@ -20,7 +21,6 @@ from nuggeteer.reports.builds import (
     probability,
     short_label,
 )
-from nuggeteer.reports.formatting import UNDEFINED, counted
 from nuggeteer.reports.model import Source
 from nuggeteer.reports.terminal import fixed, left, paragraph, plain, right, say, table
 

@@ -1,4 +1,4 @@
-"""The measures that compare a run's texts with the key, and need no verdict (`measures.by_text`)."""
+"""The measures that compare a run's texts with the key, and need no verdict (`measures.kinds`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nuggeteer.languages import ENGLISH, title
 from nuggeteer.matching.base import Material
 from nuggeteer.matching.pourpre import make
 from nuggeteer.measures import Measure
-from nuggeteer.measures.by_text import ROUGE, credited_f
+from nuggeteer.measures.kinds import ROUGE, credited_f
 from nuggeteer.records import Ints, Nugget, Run, Vector, ragged
 
 

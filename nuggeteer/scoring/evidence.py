@@ -99,6 +99,7 @@ def gather_evidence(
         np.logical_or.reduceat(flag[pair[order]], starts) if len(starts) else np.zeros(0, dtype=bool) for flag in flags
     )
     text = row[own.pair]
+    shown, place = np.unique(text, return_inverse=True)  # a text has as many units as its question has nuggets
     # The texts are normalised: no other white space than single spaces.
     lengths = np.array(
         [len(known.texts[i]) - known.texts[i].count(" ") for i in range(len(known.texts))], dtype=np.int64
@@ -114,7 +115,7 @@ def gather_evidence(
         matches.scores[own.pair],
         size,
         own.clues(matches.clues[own.pair], size) if len(own.cell) else np.zeros((0, len(names)), dtype=np.float32),
-        np.array([key_of(verdict_form(known.texts[i])) for i in text.tolist()], dtype=np.uint64),
+        np.array([key_of(verdict_form(known.texts[i])) for i in shown.tolist()], dtype=np.uint64)[place],
     )
     said = (partly & ~yes) if known.partly is not None else None
     return Evidence(units, yes, key.question, *keys_of(key), said)

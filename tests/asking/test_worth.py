@@ -9,9 +9,16 @@ from importlib.util import module_from_spec, spec_from_file_location
 import numpy as np
 import pytest
 
-from nuggeteer.asking.narrowing import plan_mixture
-from nuggeteer.asking.order import DEVIATIONS, OpenNuggets, OrderedCalls, order_calls, remaining_variance
-from nuggeteer.asking.plan import Source, cheapest
+from nuggeteer.asking.narrowing import (
+    DEVIATIONS,
+    OpenNuggets,
+    OrderedCalls,
+    Source,
+    cheapest,
+    order_calls,
+    plan_mixture,
+    remaining_variance,
+)
 from nuggeteer.asking.prompts import find_prompt
 from nuggeteer.asking.worth import PRIOR, Worth, novelty
 from nuggeteer.collection.folder import read_collection

@@ -57,7 +57,6 @@ from nuggeteer.formats import (
     handed_in,
     inspect_log,
     jsonl,
-    judgements,
     labelled,
     matches,
     nugget_bank,
@@ -93,7 +92,6 @@ MEMORY = 3 << 30  # bytes of addresses that the whole process may have
 # What takes a path or bytes and reads nothing from it, or only through a reader below. Names that begin with
 # `write` are left out anyway.
 NOT_READERS = {
-    "collection.contradictions.set_aside": "lists names",
     "collection.convert.convert_annotation": "read_snippets",
     "collection.convert.convert_into": "the readers of formats",
     "collection.convert.convert_out": "read_bundle",
@@ -615,9 +613,9 @@ READERS: dict[str, list[Reader]] = {
     "formats.jsonl.parsed": [Reader(_parsed, "x.json", DOCUMENTS)],
     "formats.jsonl.read_jsonl": [Reader(_listed(jsonl.read_jsonl), "x.jsonl", (VERDICTS, MATCHES))],
     "formats.jsonl.read_lines": [Reader(_listed(jsonl.read_lines), "x.jsonl", (VERDICTS, gzip.compress(VERDICTS)))],
-    "formats.judgements.read_file": [Reader(_listed(judgements.read_file), "x.jsonl", (VERDICTS,))],
-    "formats.judgements.read_folder": [
-        Reader(lambda path: judgements.read_folder(path.parent, []), "judgements/x.jsonl", (VERDICTS,))
+    "formats.canonical.read_file": [Reader(_listed(canonical.read_file), "x.jsonl", (VERDICTS,))],
+    "formats.canonical.read_folder": [
+        Reader(lambda path: canonical.read_folder(path.parent, []), "judgements/x.jsonl", (VERDICTS,))
     ],
     "formats.matches.read_matches": [
         Reader(lambda path: matches.read_matches(path, _key_of(path), []), "m.jsonl", (MATCHES,), _around)

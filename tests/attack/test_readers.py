@@ -11,7 +11,7 @@ from contextlib import nullcontext, suppress
 import pytest
 
 from nuggeteer.errors import InputError, NuggeteerError
-from nuggeteer.formats import judgements
+from nuggeteer.formats import canonical
 from nuggeteer.formats.append import append_bytes
 from tests.attack import readers
 from tests.attack.readers import NOT_READERS, READERS, Findings, Reader, fuzz, nested, takers
@@ -67,7 +67,7 @@ def test_a_torn_file_is_read_or_refused(name, tmp_path):
         ("formats.audits.read_audit", 0, b'{"digest": "x", "expected": {}}\n{"qid": HERE}'),
         ("formats.labelled.read_argilla", 0, b'[{"fields": {"q": "?"}, "responses": {}, "suggestions": HERE}]'),
         ("formats.matches.read_matches", 0, b'{"qid": "q1", "nugget": "1", "text": "x", "score": HERE}'),
-        ("formats.judgements.read_file", 0, b'{"qid": "q", "nugget": "1", "text": "x", "verdict": true, "span": HERE}'),
+        ("formats.canonical.read_file", 0, b'{"qid": "q", "nugget": "1", "text": "x", "verdict": true, "span": HERE}'),
     ],
 )
 def test_no_value_is_a_bug_wherever_it_stands(name, number, content, tmp_path):
@@ -86,7 +86,7 @@ def test_no_value_is_a_bug_wherever_it_stands(name, number, content, tmp_path):
 
 def read_ledger(path):
     problems = []
-    assert list(judgements.read_file(path, problems)) == []
+    assert list(canonical.read_file(path, problems)) == []
     raise InputError(problems)
 
 

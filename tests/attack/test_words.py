@@ -44,7 +44,7 @@ def test_a_script_learns_that_verdicts_were_not_written(collect, monkeypatch, ca
     root = collect([{"qid": "q", "nugget": "1", "text": "a red fox"}], {"r": [("q", "a red fox came")]}).root
     if code and lines == "n\n":  # where the file should be is a folder
         (root / "judgements" / "ann.jsonl").mkdir()
-        monkeypatch.setattr("nuggeteer.formats.judgements.is_regular", lambda path, *_: path.is_file())
+        monkeypatch.setattr("nuggeteer.formats.canonical.is_regular", lambda path, *_: path.is_file())
     monkeypatch.setattr("sys.stdin", io.StringIO(lines))
     assert main(["judge", "r", "--collection", str(root), "--plain", "--assessor", "ann"]) == code
     seen = capsys.readouterr()

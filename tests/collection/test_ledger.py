@@ -32,7 +32,7 @@ from nuggeteer.collection.ledger import Ledger, append_line, assessor_name, defa
 from nuggeteer.collection.log import read_log
 from nuggeteer.errors import InputError, NuggeteerError
 from nuggeteer.formats import append as appending
-from nuggeteer.formats.judgements import Entry, read_folder, unretracted
+from nuggeteer.formats.canonical import Entry, read_folder, unretracted
 from nuggeteer.records import Judgement, Retraction
 from tests.conftest import write_lines
 

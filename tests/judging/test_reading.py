@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from nuggeteer.collection.answer_key import make_key
-from nuggeteer.judging.reading import ENOUGH, FASTEST, SLOWEST, Pace, pace_of
+from nuggeteer.judging.forecast import ENOUGH, FASTEST, SLOWEST, Pace, pace_of
 from nuggeteer.records import Judgement, Nugget, Question
 
 WORDS = 119  # of an answer: half a minute at 238 a minute

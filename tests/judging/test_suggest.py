@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nuggeteer.comparing.strange import strange_answers
-from nuggeteer.judging.reading import Pace
+from nuggeteer.judging.forecast import Pace
 from nuggeteer.judging.suggest import MOST, ReadingOrder, first_cards, suggest
 from nuggeteer.measures import parse
 from nuggeteer.scoring.scorer import Scorer

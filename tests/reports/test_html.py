@@ -523,7 +523,7 @@ def test_the_questions_that_lost_most_come_first_each_with_its_text(page, found)
     for row, q in zip(rows, order, strict=True):
         question = found.key.questions[q]
         assert row["id"] == f"question/{quote(question.qid, safe='')}"
-        assert html.questions.beginning(question.text) in reader.text
+        assert html.sections.beginning(question.text) in reader.text
     figures = [attrs for tag, attrs in reader.elements if tag == "td" and attrs.get("data-name") == "F(3)"]
     by_question = found.score.by_question["f3"]
     for figure, q in zip(figures, order, strict=True):

@@ -19,7 +19,7 @@ from nuggeteer.history.store import History, Scoring
 from nuggeteer.history.trend import Build, NuggetTimelines, Trend
 from nuggeteer.matching.base import Explanation, SimilarText, WordEvidence
 from nuggeteer.reports import html
-from nuggeteer.reports.html import questions
+from nuggeteer.reports.html import sections
 from nuggeteer.scoring.scorer import score
 from nuggeteer.statistics.alarm import watch_trend
 from nuggeteer.statistics.intervals import Interval
@@ -147,8 +147,8 @@ def test_a_link_to_a_question_or_a_nugget_opens_it_wherever_it_is(browser, demo_
     assert not page.locator("#cells tbody tr").last.is_visible()
     nugget = demo.key.nuggets[int(demo.key.offsets[last])]
     for place, heading in (
-        (questions.of_question(nugget.qid), demo.key.questions[last].text),
-        (questions.of_nugget(nugget.qid, nugget.nugget), nugget.descriptions[0]),
+        (sections.of_question(nugget.qid), demo.key.questions[last].text),
+        (sections.of_nugget(nugget.qid, nugget.nugget), nugget.descriptions[0]),
     ):
         page.goto("about:blank")
         page.goto(f"{seen.url}#{place}")
@@ -158,7 +158,7 @@ def test_a_link_to_a_question_or_a_nugget_opens_it_wherever_it_is(browser, demo_
         assert page.locator("#evidence .links a").first.get_attribute("href") == f"#{place}"
     change = demo.diff.lost[-1]
     page.goto("about:blank")
-    page.goto(f"{seen.url}#{questions.of_nugget(change.question.qid, change.nugget.nugget)}")
+    page.goto(f"{seen.url}#{sections.of_nugget(change.question.qid, change.nugget.nugget)}")
     lost = page.locator(".change.lost").last
     assert lost.get_attribute("open") is not None
     box = lost.bounding_box()
@@ -177,7 +177,7 @@ def test_pressing_a_cell_writes_the_address_and_closing_takes_it_back(visit, dem
     cell = page.locator("button.cell").first
     nugget = demo.key.nuggets[int(cell.get_attribute("data-n"))]
     cell.click()
-    assert page.url == f"{visit.url}#{questions.of_nugget(nugget.qid, nugget.nugget)}"
+    assert page.url == f"{visit.url}#{sections.of_nugget(nugget.qid, nugget.nugget)}"
     page.keyboard.press("Escape")
     page.wait_for_url(lambda url: url.rstrip("#") == visit.url)  # a browser goes back in its own time
     more = page.locator(".change .more a").first

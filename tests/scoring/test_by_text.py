@@ -9,7 +9,7 @@ from nuggeteer.collection.answer_key import make_key
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.comparing.diff import diff
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.measures.by_text import credited_f
+from nuggeteer.measures.kinds import credited_f
 from nuggeteer.records import Nugget, Question
 from nuggeteer.scoring.scorer import score
 from tests.conftest import write_lines

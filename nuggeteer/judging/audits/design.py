@@ -17,9 +17,9 @@ import numpy as np
 
 from nuggeteer.formats.audits import By, Head
 from nuggeteer.judging.audits.estimate import DrawnAudit, NuggetState, at_least, bound_below, estimates_of, sizes_of
-from nuggeteer.judging.reading import Pace
+from nuggeteer.judging.forecast import Pace
 from nuggeteer.measures import Answers, Measure
-from nuggeteer.measures.composition import Composition
+from nuggeteer.measures.base import Composition
 from nuggeteer.records import AnswerKey, Bools, Ints, Run, Vector
 
 REHEARSALS = 3

@@ -19,8 +19,8 @@ from itertools import accumulate
 
 import numpy as np
 
-from nuggeteer.measures.composition import Composition
-from nuggeteer.measures.f import ALLOWANCE
+from nuggeteer.measures.base import Composition
+from nuggeteer.measures.kinds import ALLOWANCE
 from nuggeteer.records import Bools, Vector
 
 Point = tuple[float, float]

@@ -24,7 +24,7 @@ import numpy as np
 from nuggeteer.formats.audits import Head
 from nuggeteer.judging.audits.envelope import LinearBound, linear_bounds
 from nuggeteer.measures import Answers, Measure
-from nuggeteer.measures.composition import Composition
+from nuggeteer.measures.base import Composition
 from nuggeteer.records import AnswerKey, Bools, Ints, Vector
 from nuggeteer.scoring.matched_run import MatchedRun
 

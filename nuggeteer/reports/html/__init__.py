@@ -21,9 +21,7 @@ from nuggeteer.formats.jsonl import write_file
 from nuggeteer.history.briefing import Briefing
 from nuggeteer.reports import charts
 from nuggeteer.reports.html.evidence import Evidence
-from nuggeteer.reports.html.questions import Questions
-from nuggeteer.reports.html.sections import Changes, Guesses, Headline, JudgeNext
-from nuggeteer.reports.html.trend import TrendSection
+from nuggeteer.reports.html.sections import Changes, Guesses, Headline, JudgeNext, Questions, TrendSection
 from nuggeteer.text import escaped
 
 

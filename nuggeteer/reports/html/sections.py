@@ -1,18 +1,24 @@
-"""The sections of the page, except the trend and the table of questions: the headline, what changed, where to judge
-next, and how far to trust the guesses."""
+"""The sections of the page: the headline, the trend, what changed, the table of questions, where to judge next, and how
+far to trust the guesses. Links to a question and to a nugget stay the same from build to build."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
+from markupsafe import Markup
 
 from nuggeteer.comparing.changes import NuggetChange
 from nuggeteer.comparing.diff import Diff
 from nuggeteer.comparing.sightings import Sighting
 from nuggeteer.history.briefing import Briefing, SuggestedPair
+from nuggeteer.history.trend import NuggetTimelines, Trend
+from nuggeteer.measures import parse
 from nuggeteer.records import Bools
 from nuggeteer.reports import charts
 from nuggeteer.reports.change_words import (
@@ -29,15 +35,18 @@ from nuggeteer.reports.change_words import (
 )
 from nuggeteer.reports.formatting import (
     between,
+    build_cells,
+    expected_count,
     judging_share,
     no_interval,
     not_calibrated,
     number,
     p_value,
     percent,
+    signed,
     span,
 )
-from nuggeteer.reports.html.questions import of_nugget
+from nuggeteer.reports.html.evidence import status, turn
 from nuggeteer.reports.passages import beginning, excerpt, surroundings
 from nuggeteer.reports.scores import remarks
 from nuggeteer.scoring.outcomes import Outcome
@@ -48,6 +57,9 @@ OPEN = 2  # changes of a kind to show with both answers; for the others only the
 LISTED = 6  # changes of a kind at once; more are folded away
 MOST = 200  # of a kind in all
 SIZE = 360  # characters of a passage
+RANKS = {"vital": 0, "forbidden": 2}  # the vital nuggets come first, and what is forbidden last
+BUILDS = 60  # of the trend
+CELLS = ("value", "span", "change", "nuggets", "known")  # that the page's tables name
 
 
 class Headline:
@@ -165,6 +177,54 @@ def _expected(outcome: Outcome, those: Bools) -> str:
     return f"about {round(float(counts.mean())):,} {of} ({round(float(low)):,} to {round(float(high)):,})"
 
 
+class TrendSection:
+    """The builds of one group: all of them, or the last ones."""
+
+    def __init__(self, trend: Trend, timelines: NuggetTimelines, last: int | None = BUILDS) -> None:
+        self.trend, self.timelines = trend, timelines
+        self.last = last or len(trend.builds)
+
+    @property
+    def chart(self) -> Markup:
+        """Nothing if there is no more than one build."""
+        return Markup(charts.trend(self.trend, BUILDS) if len(self.trend.builds) > 1 else "")
+
+    @property
+    def axis(self) -> Markup:
+        """What stays in sight of the chart's left side."""
+        return Markup(charts.trend_axis(self.trend, BUILDS))
+
+    @property
+    def title(self) -> str:
+        return parse(self.trend.measure).title
+
+    @property
+    def hollow(self) -> bool:
+        """Whether some build cannot be compared with the newest."""
+        return not self.trend.comparable.all()
+
+    @property
+    def builds(self) -> list[dict[str, Any]]:
+        """The recorded builds, the newest first."""
+        every = self.trend.builds
+        return [self._row(i) for i in reversed(range(max(len(every) - self.last, 0), len(every)))]
+
+    def _row(self, i: int) -> dict[str, Any]:
+        build = self.trend.builds[i]
+        cells = dict(zip(CELLS, build_cells(self.trend, self.timelines, i), strict=True))
+        about = {"build": build.scoring.build, "time": build.minute, "name": build.title}
+        return about | cells | {"comparable": build.comparable}
+
+    @property
+    def alarms(self) -> list[str]:
+        trend = self.trend
+        return [
+            f"{'Worse' if change.worse else 'Better'} since {trend.builds[change.since].title}: from "
+            f"{number(change.before)} to {number(change.after)}; noticed with {trend.builds[change.at].title}."
+            for change in trend.alarm.changes
+        ]
+
+
 class Changes:
     """The differences from the run that the build is compared with."""
 
@@ -229,6 +289,129 @@ def _side(name: str, sighting: Sighting, answered: bool) -> dict[str, Any]:
         "nothing": absence(sighting, answered),
         "docid": (passage.docid or "") if passage else "",
     }
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A nugget: what is written in its cell, what a screen reader says, how it looks."""
+
+    position: int
+    mark: str
+    label: str
+    look: str
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A number of a question: as written, and as a key for sorting rows; None if it is undefined."""
+
+    name: str
+    written: str
+    value: float | None
+    total: int | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """A question."""
+
+    position: int
+    qid: str
+    place: str
+    text: str
+    figures: tuple[Figure, ...]
+    changed: bool
+    cells: tuple[Cell, ...]
+
+
+class Questions:
+    """Every question and every nugget of the key, as the build has them. The questions that lost most come first or, if
+    there is nothing to compare with, those with the lowest score."""
+
+    def __init__(self, briefing: Briefing) -> None:
+        self.briefing, self.key, self.diff = briefing, briefing.key, briefing.diff
+
+    @property
+    def columns(self) -> list[str]:
+        return [figure.name for figure in self._figures(0)] if self.key.questions else []
+
+    @property
+    def sorted_by(self) -> str:
+        """The column that sorts the rows at first, in ascending order."""
+        return "change" if self.diff else self.briefing.headline.title
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        def order(row: Row) -> tuple[bool, float]:
+            value = next(figure.value for figure in row.figures if figure.name == self.sorted_by)
+            return value is None, value or 0.0
+
+        return sorted((self._row(q) for q in range(len(self.key.questions))), key=order)
+
+    def _row(self, q: int) -> Row:
+        question = self.key.questions[q]
+        nuggets = range(int(self.key.offsets[q]), int(self.key.offsets[q + 1]))
+        order = sorted(nuggets, key=lambda i: RANKS.get(self.key.nuggets[i].importance, 1))
+        cells = tuple(map(self._cell, order))
+        return Row(
+            q,
+            question.qid,
+            of_question(question.qid),
+            beginning(question.text),
+            self._figures(q),
+            any(cell.look.endswith(("gained", "lost")) for cell in cells),
+            cells,
+        )
+
+    def _figures(self, q: int) -> tuple[Figure, ...]:
+        score, outcome = self.briefing.score, self.briefing.score.counted
+        value = float(score.by_question[self.briefing.headline.name][q])
+        own = self.key.own(q)
+        vital, forbidden = self.key.vital[own], self.key.forbidden[own]
+        own_places = np.arange(own.start, own.stop)
+        figures = [_figure(self.briefing.headline.title, number(value), value)]
+        if self.diff:
+            moved = float(self.diff.headline.by_question[q])
+            figures.append(_figure("change", "" if not round(moved, 3) else signed(moved), round(moved, 3)))
+        kinds = [("vital", vital), ("others", ~vital & ~forbidden & self.key.counted[own])]
+        if self.key.forbidden.any():
+            kinds.append(("forbidden", forbidden))
+        for name, which in kinds:
+            total = int(which.sum())
+            written = expected_count(outcome, own_places[which]) if total else "–"
+            figures.append(Figure(name, written, float(written) if total else None, total or None))
+        return (*figures, _figure("length", f"{int(outcome.length[q]):,}", float(outcome.length[q])))
+
+    def _cell(self, position: int) -> Cell:
+        sighting, nugget = self.briefing.sightings[position], self.key.nuggets[position]
+        turned = turn(self.diff, position)
+        if sighting.contradicted:
+            mark, look = "≠", "no contradicted"
+        elif sighting.known:
+            mark, look = ("✓", "yes") if sighting.found else ("×", "no")
+        elif sighting.probability is None:
+            mark, look = ("y?", "g4") if sighting.found else ("n?", "g1")
+        else:
+            mark = f"{min(max(round(100 * sighting.probability), 1), 99)}"
+            look = f"g{min(int(5 * sighting.probability), 4)}"
+        sign = {"gained": "+", "lost": "−", "": ""}[turned]
+        label = f"nugget {nugget.nugget}, {nugget.importance}: {status(sighting)}"
+        if nugget.importance in ("vital", "forbidden"):
+            look += f" {nugget.importance}"
+        return Cell(position, sign + mark, label + (f", {turned}" if turned else ""), f"{look} {turned}".strip())
+
+
+def _figure(name: str, written: str, value: float) -> Figure:
+    return Figure(name, written, None if np.isnan(value) else value)
+
+
+def of_question(qid: str) -> str:
+    """The id of its element; after a `#`, the link to it."""
+    return f"question/{quote(qid, safe='')}"
+
+
+def of_nugget(qid: str, nugget: str) -> str:
+    return f"nugget/{quote(qid, safe='')}/{quote(nugget, safe='')}"
 
 
 class JudgeNext:

@@ -24,11 +24,11 @@ from nuggeteer.history.briefing import Briefing, brief_builds
 from nuggeteer.history.ruling import nightly_measure
 from nuggeteer.history.store import History
 from nuggeteer.history.trend import Build, Trend, nugget_timelines, trends_if_any
-from nuggeteer.reports.builds import group_name
 from nuggeteer.reports.change_words import SIGNS
 from nuggeteer.reports.formatting import counted
+from nuggeteer.reports.history import group_name
 from nuggeteer.reports.html import Place, render, write
-from nuggeteer.reports.html.trend import TrendSection
+from nuggeteer.reports.html.sections import TrendSection
 from nuggeteer.reports.terminal import say_whole
 
 INDEX, STATE = "index.html", "site.json"

@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 from msgspec import structs
@@ -28,7 +27,6 @@ from nuggeteer.records import Bools, Run, Vector, number_or_none, ragged
 from nuggeteer.scoring.deciding import model_for
 from nuggeteer.scoring.known import UNKNOWN, YES, known_in
 from nuggeteer.scoring.scorer import Scorer, compare_thresholds, material
-from nuggeteer.settings import Match
 from nuggeteer.statistics.correlation import ScoreAgreement, score_agreement
 from nuggeteer.statistics.intervals import Interval
 from nuggeteer.trust.crossval import crossval, of_each_run, shared_matcher
@@ -97,9 +95,10 @@ def thresholds(definition: Definition, collection: Collection, jobs: int, seed: 
     left_out, truth, notes = _compared(collection, measure, jobs)
     rows = list[tuple[Cell, ...]]()
     curves: dict[str, list[Vector]] = {}
-    for changed, match, grid in _grids(left_out, collection, definition, jobs):
+    for name, chosen, grid in _grids(left_out, collection, definition, jobs):
         agreed, tau, best = _agreed(truth, grid)
-        rows.append((named(changed), float(definition.thresholds[best]), *_agreement_cells(agreed[best])))
+        rows.append((name, float(definition.thresholds[best]), *_agreement_cells(agreed[best])))
+        match = chosen.settings.match
         curves.setdefault(f"n = {match.n}{', stems' if match.stem else ''}", []).append(tau)
     series = []
     for name, own in curves.items():
@@ -115,19 +114,14 @@ def agreeing(definition: Definition, collection: Collection, jobs: int, seed: in
     measure = parse(definition.measure)
     left_out, truth, notes = _compared(collection, measure, jobs)
     rows = list[tuple[Cell, ...]]()
-    for changed, match, grid in _grids(left_out, collection, definition, jobs):
+    for name, chosen, grid in _grids(left_out, collection, definition, jobs):
         agreed, _, best = _agreed(truth, grid)
-        chosen = f"{'credit ' if _credits(match) else ''}above {definition.thresholds[best]:g}"
-        rows.append((named(changed), chosen, *_agreement_cells(agreed[best])))
+        above = f"{'credit ' if _credits(chosen) else ''}above {definition.thresholds[best]:g}"
+        rows.append((name, above, *_agreement_cells(agreed[best])))
         for model in _models(collection):
-            by_model = _intervals(_decided(collection.with_settings(match=match), model), left_out, measure, jobs, seed)
-            rows.append(
-                (
-                    named(changed),
-                    model,
-                    *_agreement_cells(score_agreement(truth, np.array([one.value for one in by_model], dtype=float))),
-                )
-            )
+            by_model = _intervals(_decided(chosen, model), left_out, measure, jobs, seed)
+            values = np.array([one.value for one in by_model], dtype=float)
+            rows.append((name, model, *_agreement_cells(score_agreement(truth, values))))
     return Table(("matcher", "decided by", *AGREEMENT_COLUMNS), tuple(rows)), None, [*notes, HIDDEN, CHOSEN]
 
 
@@ -170,16 +164,14 @@ def judgements(definition: Definition, collection: Collection, jobs: int, seed: 
     """Table 5: precision and recall of single judgements."""
     left_out, rows = leave_out_groups(collection, jobs), list[tuple[Cell, ...]]()
     usual = collection.settings.threshold.value
-    for changed, match in zip(definition.match, definition.settings(collection.settings.match), strict=True):
-        chosen = collection.with_settings(match=match)
+    for name, chosen in _combinations(definition, collection):
         true, guessed = _pairs(left_out, _match(left_out, chosen, jobs))
-        f1 = [_prf(true, guessed > threshold)[2] or 0.0 for threshold in definition.thresholds]
-        best = float(definition.thresholds[int(np.argmax(f1))])
-        for name, threshold in ((f"best threshold, {best:g}", best), (f"usual threshold, {usual:g}", usual)):
-            rows.append((named(changed), name, *_prf(true, guessed > threshold)))
+        best, _ = _best_f1(true, guessed, definition.thresholds)
+        for by, threshold in ((f"best threshold, {best:g}", best), (f"usual threshold, {usual:g}", usual)):
+            rows.append((name, by, *_prf(true, guessed > threshold)))
         for model in _models(collection):
             by_model = crossval(chosen, model, seed, jobs).guessed
-            rows.append((named(changed), model, by_model.precision, by_model.recall, by_model.f1))
+            rows.append((name, model, by_model.precision, by_model.recall, by_model.f1))
     return Table(("matcher", "decided by", "precision", "recall", "F1"), tuple(rows)), None, [HIDDEN, CHOSEN]
 
 
@@ -194,11 +186,8 @@ def responses(definition: Definition, collection: Collection, jobs: int, seed: i
         ("and responses judged yes", _match_by_group(left_out, chosen, _taught, jobs)),
     ):
         agreed, _, best = _agreed(truth, left_out.at_thresholds(scores, definition.thresholds, measure, False))
-        true, guessed = _pairs(left_out, scores)
-        f1 = [_prf(true, guessed > threshold)[2] or 0.0 for threshold in definition.thresholds]
-        top = int(np.argmax(f1))
-        at = definition.thresholds
-        rows.append((name, float(at[best]), *_agreement_cells(agreed[best]), float(at[top]), f1[top]))
+        of_pairs = _best_f1(*_pairs(left_out, scores), definition.thresholds)
+        rows.append((name, float(definition.thresholds[best]), *_agreement_cells(agreed[best]), *of_pairs))
     columns = ("trained on", "best threshold", *AGREEMENT_COLUMNS, "best for pairs", "F1 of pairs")
     return Table(columns, tuple(rows)), None, [*notes, HIDDEN, CHOSEN]
 
@@ -206,11 +195,11 @@ def responses(definition: Definition, collection: Collection, jobs: int, seed: i
 def matchers(definition: Definition, collection: Collection, jobs: int, seed: int) -> Findings:
     """Every matcher by cross-validation."""
     rows = list[tuple[Cell, ...]]()
-    for changed, match in zip(definition.match, definition.settings(collection.settings.match), strict=True):
-        one = crossval(collection.with_settings(match=match), collection.settings.threshold.model, seed, jobs)
+    for name, chosen in _combinations(definition, collection):
+        one = crossval(chosen, collection.settings.threshold.model, seed, jobs)
         answers = (one.answers.f1, one.answers.average_precision, one.answers.ece)
         runs = (number_or_none(one.runs.kendall_tau), number_or_none(one.runs.rmse), one.coverage95)
-        rows.append((named(changed), one.guessed.f1, one.guessed.log_score, *answers, *runs))
+        rows.append((name, one.guessed.f1, one.guessed.log_score, *answers, *runs))
     columns = ("matcher", "F1 pairs", "log score", "F1 answers", "AP", "ECE", "tau", "rmse", "coverage")
     by = collection.settings.threshold.model
     note = f"As nuggeteer crossval, decided by {by}: F1 and log score of guessed pairs; then of answers; then of runs."
@@ -227,14 +216,20 @@ def _decided(collection: Collection, model: str) -> Collection:
     return collection.with_settings(threshold=threshold)
 
 
+def _combinations(definition: Definition, collection: Collection) -> Iterator[tuple[str, Collection]]:
+    """Each combination of settings: its name, and the collection with it."""
+    for changed, match in zip(definition.match, definition.settings(collection.settings.match), strict=True):
+        yield named(changed), collection.with_settings(match=match)
+
+
 def named(changed: dict[str, object]) -> str:
     """A combination of settings in a table."""
     parts = [str(value) if key == "matcher" else f"{key}={value}" for key, value in changed.items()]
     return " ".join(parts).replace("=True", "=yes").replace("=False", "=no") or "as set"
 
 
-def _credits(match: Match) -> bool:
-    return match.matcher == "pourpre"
+def _credits(collection: Collection) -> bool:
+    return collection.settings.match.matcher == "pourpre"
 
 
 def _compared(collection: Collection, measure: Measure, jobs: int) -> tuple[HiddenRuns, list[float], list[str]]:
@@ -298,21 +293,20 @@ def _taught(rest: Collection) -> Matcher:
 
 def _grids(
     left_out: HiddenRuns, collection: Collection, definition: Definition, jobs: int
-) -> Iterator[tuple[dict[str, Any], Match, Vector]]:
+) -> Iterator[tuple[str, Collection, Vector]]:
     """Each combination of settings, with runs × thresholds: scores at fixed thresholds."""
     from joblib import Parallel, delayed
 
-    settings = definition.settings(collection.settings.match)
-    tasks = (delayed(_grid)((left_out, collection.with_settings(match=match), definition)) for match in settings)
-    yield from zip(definition.match, settings, Parallel(n_jobs=min(jobs, len(settings)))(tasks), strict=True)
+    every = list(_combinations(definition, collection))
+    tasks = (delayed(_grid)((left_out, chosen, definition)) for _, chosen in every)
+    for (name, chosen), grid in zip(every, Parallel(n_jobs=min(jobs, len(every)))(tasks), strict=True):
+        yield name, chosen, grid
 
 
 def _grid(task: tuple[HiddenRuns, Collection, Definition]) -> Vector:
     left_out, collection, definition = task
-    credit = _credits(collection.settings.match)
-    return left_out.at_thresholds(
-        _match(left_out, collection, 1), definition.thresholds, parse(definition.measure), credit
-    )
+    scores, measure = _match(left_out, collection, 1), parse(definition.measure)
+    return left_out.at_thresholds(scores, definition.thresholds, measure, _credits(collection))
 
 
 def _intervals(collection: Collection, left_out: HiddenRuns, measure: Measure, jobs: int, seed: int) -> list[Interval]:
@@ -340,6 +334,13 @@ def _prf(true: Bools, found: Bools) -> tuple[float | None, float | None, float |
     hits, guessed, positive = (int(which.sum()) for which in (true & found, found, true))
     precision, recall = (hits / size if size else None for size in (guessed, positive))
     return precision, recall, 2 * hits / (guessed + positive) if positive else None
+
+
+def _best_f1(true: Bools, scores: Vector, thresholds: Vector) -> tuple[float, float]:
+    """The first threshold at which F1 is highest, and F1 there."""
+    f1 = [_prf(true, scores > threshold)[2] or 0.0 for threshold in thresholds]
+    best = int(np.argmax(f1))
+    return float(thresholds[best]), f1[best]
 
 
 def _agreed(truth: Sequence[float], grid: Vector) -> tuple[list[ScoreAgreement], Vector, int]:

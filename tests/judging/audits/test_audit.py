@@ -24,7 +24,7 @@ from nuggeteer.judging.audits.design import AuditCosts, Designs
 from nuggeteer.judging.audits.estimate import DrawnAudit, NuggetState, bound_measure, estimates_of
 from nuggeteer.measures import Answers, parse
 from nuggeteer.records import Nugget, Question
-from nuggeteer.reports import audits as report
+from nuggeteer.reports.scores import draw_audits
 from nuggeteer.reports.terminal import console
 from nuggeteer.scoring.scorer import Scorer
 
@@ -528,7 +528,7 @@ def test_a_hostile_name_stays_a_name(folder, capsys):
     (path,) = (folder / "judgements" / "audits").iterdir()
     assert path.name.isascii()
     assert path.name.isprintable()
-    report.draw(console(), [audit.audit_result(scorer, matched, scorer.measures)])
+    draw_audits(console(), [audit.audit_result(scorer, matched, scorer.measures)])
     out = capsys.readouterr().out
     assert "\x1b[31m" not in out
     assert "[bold]x" in out
