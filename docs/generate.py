@@ -24,7 +24,7 @@ from nuggeteer.cli.main import GROUPS, parser
 from nuggeteer.fields import Part, hints_of, spread_fields
 from nuggeteer.formats import canonical
 from nuggeteer.formats.canonical import Layout
-from nuggeteer.formats.settings import SECTIONS
+from nuggeteer.formats.toml_settings import SECTIONS
 from nuggeteer.measures import ALL
 from nuggeteer.reports import (
     annotators,

@@ -41,9 +41,9 @@ from textual.events import Key
 from nuggeteer.collection.folder import Collection, read_collection
 from nuggeteer.collection.ledger import Ledger
 from nuggeteer.collection.simulation import Shape, simulate
+from nuggeteer.judging.reading_order import ReadingOrder, suggest
 from nuggeteer.judging.session import Session
 from nuggeteer.judging.state import JudgingState, JudgingSubject
-from nuggeteer.judging.suggest import ReadingOrder, suggest
 from nuggeteer.records import Run
 from nuggeteer.scoring.matched_run import MatchedRun, read
 from nuggeteer.scoring.scorer import Scorer

@@ -39,7 +39,7 @@ from nuggeteer.collection.memory import make_collection, make_run
 from nuggeteer.comparing.diff import Diff, change_of, diff_matched_runs
 from nuggeteer.comparing.gate import Decision, rule
 from nuggeteer.judging.forecast import Pace
-from nuggeteer.judging.suggest import ReadingOrder, Suggestion
+from nuggeteer.judging.reading_order import ReadingOrder, Suggestion
 from nuggeteer.measures import parse
 from nuggeteer.records import Judgement, Run
 from nuggeteer.scoring.matched_run import MatchedRun

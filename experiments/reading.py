@@ -30,7 +30,7 @@ from nights import F3, PACE, Night, Reader, World
 
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.judging.forecast import Forecast
-from nuggeteer.judging.suggest import ReadingOrder
+from nuggeteer.judging.reading_order import ReadingOrder
 from nuggeteer.records import Judgement, Run, Vector
 from nuggeteer.scoring.scorer import Scorer
 

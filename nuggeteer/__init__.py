@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from nuggeteer.history.nightly import Night, nightly
     from nuggeteer.history.store import History
     from nuggeteer.history.trend import NuggetTimelines, Trend, nugget_timelines, trends
-    from nuggeteer.judging.suggest import suggest
+    from nuggeteer.judging.reading_order import suggest
     from nuggeteer.matching.idf import write_table
     from nuggeteer.records import AnswerKey, Judgement, Nugget, Question, Response, Run, RunInfo
     from nuggeteer.scoring.outcomes import Outcome
@@ -55,7 +55,7 @@ _HOMES = {
     "trust.agreement": ("AssessorAgreement", "agree"),
     "trust.crossval": ("Crossval", "crossval"),
     "errors": ("InputError", "NoSuchName", "NuggeteerError", "Problem"),
-    "judging.suggest": ("suggest",),
+    "judging.reading_order": ("suggest",),
     "matching.idf": ("write_table",),
     "collection.checking": ("check",),
     "collection.folder": ("Collection", "read_collection"),

@@ -1,6 +1,6 @@
 """The settings of a collection: matching, thresholds, answers, whose verdicts count, intervals, gates, judges.
 
-Each setting is declared here, with what it may be; `formats.settings` reads the file.
+Each setting is declared here, with what it may be; `formats.toml_settings` reads the file.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import pytest
 
 from nuggeteer.cli.main import COMMANDS
 from nuggeteer.collection.sample import copy_sample
-from nuggeteer.plugins.reading import LONGEST, Reading
+from nuggeteer.plugins.agent import LONGEST, Reading
 from tests.conftest import ROOT
 from tests.shell import run_script
 

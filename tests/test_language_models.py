@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from nuggeteer.formats.settings import read_settings
+from nuggeteer.formats.toml_settings import read_settings
 from tests.asking.fake_server import FakeServer, Fault
 from tests.conftest import ROOT
 from tests.shell import run_script

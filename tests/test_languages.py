@@ -15,7 +15,7 @@ from nuggeteer.cli.main import main
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.comparing.diff import diff
 from nuggeteer.errors import InputError, NuggeteerError
-from nuggeteer.formats.settings import read_settings
+from nuggeteer.formats.toml_settings import read_settings
 from nuggeteer.languages import LANGUAGES, SEGMENTED, WITHOUT_STOP_WORDS, Language, _segmenter, has_stemmer
 from nuggeteer.matching.idf import background, read_table, write_table
 from nuggeteer.matching.marks import Marker, words_at

@@ -19,7 +19,7 @@ from nuggeteer.cli.main import main, parser
 from nuggeteer.collection.sample import sample_folder
 from nuggeteer.errors import InputError
 from nuggeteer.formats import canonical
-from nuggeteer.formats.settings import read_settings
+from nuggeteer.formats.toml_settings import read_settings
 from nuggeteer.records import Judgement
 from nuggeteer.scoring.parameters import EnginesAgreement, parameters_of
 from nuggeteer.scoring.sampling import DrawsQuality

@@ -9,7 +9,7 @@ from dataclasses import fields
 import pytest
 
 from nuggeteer.errors import InputError, NuggeteerError
-from nuggeteer.formats.settings import SECTIONS, read_settings
+from nuggeteer.formats.toml_settings import SECTIONS, read_settings
 from nuggeteer.settings import JudgeSettings, Match, Settings, Threshold
 from tests.conftest import ROOT
 

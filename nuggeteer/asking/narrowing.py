@@ -1,12 +1,12 @@
 """Asking judges where their verdicts narrow a score, or a difference, most for their price: in which order, until it is
 narrow enough or narrows no more, and the cheapest mixture of judges and a person.
 
-As in `judge` (judging/suggest), the starting point is how much of the score's variance a certain verdict on each nugget
-would remove, and how the interval is forecast to narrow with it: verdicts on some answers say something about all. A
-judge's verdict removes the part of this that `Worth.explained` says. But its errors have something in common: nobody
-knows its rates exactly, and no number of its verdicts averages that part of the error out. Suppose that the verdicts so
-far remove G of the variance V, and that the unknown rates add D. Then the score is best moved by only G / (G + D) of
-what the verdicts say, and that leaves V − G² / (G + D).
+As in `judge` (judging/reading_order), the starting point is how much of the score's variance a certain verdict on each
+nugget would remove, and how the interval is forecast to narrow with it: verdicts on some answers say something about
+all. A judge's verdict removes the part of this that `Worth.explained` says. But its errors have something in common:
+nobody knows its rates exactly, and no number of its verdicts averages that part of the error out. Suppose that the
+verdicts so far remove G of the variance V, and that the unknown rates add D. Then the score is best moved by only G /
+(G + D) of what the verdicts say, and that leaves V − G² / (G + D).
 
 For a mixture, each judge is asked first where its verdicts tell most for their price. A person reads answers in the
 order of `judge`, and is paid by the minute, so a person alone takes the minutes that `judge` and `nightly` name. All
@@ -31,8 +31,8 @@ from nuggeteer.asking.store import VerdictStore
 from nuggeteer.asking.worth import Worth, learn_worth
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.fields import Count, Number, Part, about
+from nuggeteer.judging.reading_order import ReadingOrder
 from nuggeteer.judging.state import JudgingState, JudgingSubject
-from nuggeteer.judging.suggest import ReadingOrder
 from nuggeteer.measures import Measure
 from nuggeteer.records import AnswerKey, Bools, Ints, Vector
 from nuggeteer.scoring.matched_run import MatchedRun

@@ -144,7 +144,7 @@ def _read_answers(
     import orjson
 
     from nuggeteer.formats.append import append_bytes
-    from nuggeteer.judging.suggest import ReadingOrder
+    from nuggeteer.judging.reading_order import ReadingOrder
     from nuggeteer.scoring.scorer import Scorer
     from nuggeteer.text import verdict_form
 

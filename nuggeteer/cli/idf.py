@@ -38,7 +38,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from nuggeteer.errors import NuggeteerError, Problem, stop_at_errors
-    from nuggeteer.formats.settings import wrong_setting
+    from nuggeteer.formats.toml_settings import wrong_setting
     from nuggeteer.matching.idf import read_documents, write_table
     from nuggeteer.settings import Match
 

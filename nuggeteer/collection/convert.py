@@ -25,7 +25,7 @@ from nuggeteer.errors import NuggeteerError, Problem, stop_at_errors
 from nuggeteer.formats.bundle import Bundle, as_json, read_bundle, write_bundles
 from nuggeteer.formats.jsonl import bare_name, write_whole
 from nuggeteer.formats.objects import as_table
-from nuggeteer.formats.settings import read_settings, with_truth
+from nuggeteer.formats.toml_settings import read_settings, with_truth
 from nuggeteer.records import Judgement, Nugget, Question, Response
 
 NEW_SETTINGS = b"""\

@@ -23,7 +23,7 @@ from nuggeteer.display import Shown, counted
 from nuggeteer.errors import InputError, Problem, errors_in
 from nuggeteer.formats.canonical import Anything, Verdict, counts_as_known, read_folder, unretracted
 from nuggeteer.formats.jsonl import bare_name, stored
-from nuggeteer.formats.settings import read_settings
+from nuggeteer.formats.toml_settings import read_settings
 from nuggeteer.records import AnswerKey, Judgement, Run, RunInfo
 from nuggeteer.settings import Settings
 from nuggeteer.text import verdict_form

@@ -29,8 +29,8 @@ from nuggeteer.formats.canonical import Entry, Verdict, read_file, read_folder, 
 from nuggeteer.formats.handed_in import Proposed, is_handed_in, read_handed_in
 from nuggeteer.formats.jsonl import BOM, write_whole
 from nuggeteer.formats.objects import open_file, read_objects, read_whole
-from nuggeteer.formats.settings import with_truth
 from nuggeteer.formats.spreadsheet import read_verdicts
+from nuggeteer.formats.toml_settings import with_truth
 from nuggeteer.records import AnswerKey, Judgement, Pair, Retraction, Scope
 from nuggeteer.settings import Split
 

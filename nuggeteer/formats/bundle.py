@@ -21,7 +21,7 @@ from nuggeteer.formats import canonical
 from nuggeteer.formats.cache import own_path
 from nuggeteer.formats.canonical import counts_as_known, read_folder, unretracted
 from nuggeteer.formats.jsonl import LONGEST_LINE, bare_name, is_regular, json_lines_in, stored, write_file
-from nuggeteer.formats.settings import read_settings
+from nuggeteer.formats.toml_settings import read_settings
 from nuggeteer.records import Judgement, Nugget, Question, Response, RunInfo
 from nuggeteer.text import says_nothing
 

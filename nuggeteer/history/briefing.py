@@ -28,7 +28,7 @@ from nuggeteer.history.ruling import (
 )
 from nuggeteer.history.store import History, RecordedRuling
 from nuggeteer.history.trend import Build, NuggetTimelines, Trend, nugget_timelines, trends_today
-from nuggeteer.judging.suggest import Suggestion, suggest
+from nuggeteer.judging.reading_order import Suggestion, suggest
 from nuggeteer.matching.marks import Marker
 from nuggeteer.measures import Measure
 from nuggeteer.records import AnswerKey, Run

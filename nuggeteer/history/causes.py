@@ -19,7 +19,7 @@ from nuggeteer.history.store import History, Scoring
 from nuggeteer.matching.choice import make
 from nuggeteer.matching.panel import Judge, Panel, read_judges
 from nuggeteer.records import Run
-from nuggeteer.scoring.deciding import model_for
+from nuggeteer.scoring.fitted_model import model_for
 from nuggeteer.scoring.known import known_in
 from nuggeteer.scoring.scorer import Scorer, material, score
 from nuggeteer.scoring.signature import signature_parts

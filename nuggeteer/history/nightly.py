@@ -24,7 +24,7 @@ from nuggeteer.history.ruling import BriefedRun, NightRuling, find_old_run, newe
 from nuggeteer.history.store import History
 from nuggeteer.history.trend import Trend, trends, trends_today
 from nuggeteer.judging.forecast import SURE_REACH, Forecast
-from nuggeteer.judging.suggest import ReadingOrder
+from nuggeteer.judging.reading_order import ReadingOrder
 from nuggeteer.measures import Measure
 from nuggeteer.records import Run
 from nuggeteer.scoring.matched_run import MatchedRun

@@ -16,7 +16,7 @@ import numpy as np
 from nuggeteer.collection.folder import Collection, read_collection
 from nuggeteer.judging.audits.audit import draw_audit, units_to_judge
 from nuggeteer.judging.forecast import Forecast, Pace, pace_of
-from nuggeteer.judging.suggest import MOST, ReadingCard, ReadingOrder, outcomes_of
+from nuggeteer.judging.reading_order import MOST, ReadingCard, ReadingOrder, outcomes_of
 from nuggeteer.matching.base import Explanation
 from nuggeteer.matching.marks import Span
 from nuggeteer.measures import DEFAULT, Measure

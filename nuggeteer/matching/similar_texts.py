@@ -1,4 +1,4 @@
-"""What judged texts say for and against a nugget in another text: kernel ridge regression of the verdicts on the texts.
+"""What verdicts carry over: what judged texts say for and against a nugget in another text, by kernel ridge regression.
 
 A text unlike all judged ones has 0. Words are stems; a word and a pair of neighbours are a gram.
 

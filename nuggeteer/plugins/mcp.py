@@ -17,7 +17,7 @@ from mcp_types import ToolAnnotations
 
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.formats.jsonl import is_deep
-from nuggeteer.plugins.reading import Reading, as_shown
+from nuggeteer.plugins.agent import Reading, as_shown
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer

@@ -9,8 +9,8 @@ from rich.console import Console
 
 from nuggeteer.fields import Count, Ends, Number, Part, Share, about, copied
 from nuggeteer.judging.forecast import Forecast
+from nuggeteer.judging.reading_order import Suggestion, first_cards
 from nuggeteer.judging.state import JudgingState
-from nuggeteer.judging.suggest import Suggestion, first_cards
 from nuggeteer.records import AnswerKey, Run
 from nuggeteer.reports.formatting import forecast_words, number, open_by
 from nuggeteer.reports.passages import beginning

@@ -11,8 +11,8 @@ from nuggeteer.collection.folder import Collection
 from nuggeteer.errors import NuggeteerError, did_you_mean
 from nuggeteer.fields import Count, Part, about
 from nuggeteer.records import AnswerKey, Ints, Vector
-from nuggeteer.scoring.deciding import unit_of
 from nuggeteer.scoring.evidence import gather_evidence, prior_of
+from nuggeteer.scoring.fitted_model import unit_of
 from nuggeteer.scoring.sampling import DrawsQuality, sampled
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.settings import Threshold

@@ -22,8 +22,8 @@ from nuggeteer.matching.choice import make
 from nuggeteer.matching.idf import Idf, background, keep, pool, read_table, remembered
 from nuggeteer.measures import DEFAULT, Measure, applicable
 from nuggeteer.records import Run, Vector
-from nuggeteer.scoring.deciding import deciding_model, signature_of_model
 from nuggeteer.scoring.evidence import Owners, gather_evidence, judged_texts, marked, prior_of
+from nuggeteer.scoring.fitted_model import deciding_model, signature_of_model
 from nuggeteer.scoring.known import VerdictIndex, known_in
 from nuggeteer.scoring.matched_run import MatchedRun, read
 from nuggeteer.scoring.outcomes import Outcome, VerdictNoise, find

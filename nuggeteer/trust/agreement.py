@@ -23,8 +23,8 @@ from nuggeteer.display import Framed, Shown
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.fields import Count, Number, Part, about
 from nuggeteer.records import Bools, Ints, Judgement, Vector, number_or_none, ragged
-from nuggeteer.scoring.deciding import fitted_to
 from nuggeteer.scoring.evidence import gather_evidence
+from nuggeteer.scoring.fitted_model import fitted_to
 from nuggeteer.scoring.known import UNKNOWN, YES, VerdictIndex, known_in
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.statistics.coefficients import (

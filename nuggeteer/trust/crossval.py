@@ -21,12 +21,12 @@ from nuggeteer.errors import NuggeteerError, did_you_mean
 from nuggeteer.fields import Ends, OrNaN, Part, about
 from nuggeteer.matching.base import Matcher
 from nuggeteer.matching.choice import make
-from nuggeteer.matching.external import Remembered
+from nuggeteer.matching.given_scores import Remembered
 from nuggeteer.measures import Answers, Measure, applicable
 from nuggeteer.measures.base import per_question, ratio
 from nuggeteer.records import AnswerKey, Bools, Ints, Run, RunInfo, Vector
-from nuggeteer.scoring.deciding import fitted_to, unit_of
 from nuggeteer.scoring.evidence import Owners, gather_evidence
+from nuggeteer.scoring.fitted_model import fitted_to, unit_of
 from nuggeteer.scoring.known import PARTLY, UNKNOWN, YES, States, VerdictIndex, known_in
 from nuggeteer.scoring.matched_run import MatchedRun, read, units_of_pairs
 from nuggeteer.scoring.outcomes import Outcome, VerdictNoise, find

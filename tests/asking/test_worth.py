@@ -22,8 +22,8 @@ from nuggeteer.asking.narrowing import (
 from nuggeteer.asking.prompts import find_prompt
 from nuggeteer.asking.worth import PRIOR, Worth, novelty
 from nuggeteer.collection.folder import read_collection
+from nuggeteer.judging.reading_order import ReadingOrder
 from nuggeteer.judging.state import JudgingSubject
-from nuggeteer.judging.suggest import ReadingOrder
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.settings import JudgeSettings
 from tests.conftest import ROOT, shared

@@ -73,7 +73,7 @@ from nuggeteer.formats import (
 )
 from nuggeteer.formats.annotation import Extent, Snippet
 from nuggeteer.formats.annotation_files import is_annotation, read_snippets
-from nuggeteer.formats.settings import read_settings
+from nuggeteer.formats.toml_settings import read_settings
 from nuggeteer.gale import citations
 from nuggeteer.gale.adjudication import adjudicate
 from nuggeteer.gale.annotation import agree_on
@@ -111,7 +111,7 @@ NOT_READERS = {
     "plugins.grading.Grader.__init__": "read_collection",
     "plugins.mcp.make_server": "read_collection",
     "plugins.mcp.serve": "read_collection",
-    "plugins.reading.Reading.__init__": "read_collection",
+    "plugins.agent.Reading.__init__": "read_collection",
     "matching.idf.RememberedWeights.__init__": "read_cache",
     "matching.idf.remembered": "read_cache",
     "testing.Nuggets.__init__": "read_collection",
@@ -166,7 +166,7 @@ NOT_READERS = {
     "formats.handed_in.is_handed_in": "import_verdicts",
     "reports.html.sheet.as_json": "a name",
     "reports.html.sheet.draw": "a name",
-    "formats.settings.with_truth": "read_settings",
+    "formats.toml_settings.with_truth": "read_settings",
     "formats.cache.unpack_arrays": "only bytes that this user's key has proved; test_own_files.py",
     "testing.assert_no_vital_lost": "read_collection",
     "testing.assert_not_worse": "read_collection",
@@ -567,7 +567,7 @@ READERS: dict[str, list[Reader]] = {
         )
     ],
     "formats.promptfoo.read_results": [Reader(promptfoo.read_results, "x.json", PROMPTFOO)],
-    "formats.qa.read_answers": [
+    "formats.question_rows.read_answers": [
         Reader(qa.read_answers, name, seeds) for name, seeds in (("x.csv", QA_TABLE), ("x.json", QA))
     ],
     "formats.rubrics.read_rubrics": [Reader(rubrics.read_rubrics, "x.jsonl", RUBRICS)],
@@ -645,7 +645,7 @@ READERS: dict[str, list[Reader]] = {
     "reports.html.site.Site.__init__": [
         Reader(lambda path: Site(path.parent), "site.json", (lines({"pages": {"1": PAGE_STATE}}),))
     ],
-    "formats.settings.read_settings": [Reader(read_settings, "nuggeteer.toml", SETTINGS)],
+    "formats.toml_settings.read_settings": [Reader(read_settings, "nuggeteer.toml", SETTINGS)],
     "trust.experiments.definition.read_definition": [Reader(read_definition, "x.toml", DEFINITION)],
 }
 

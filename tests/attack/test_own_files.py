@@ -18,7 +18,7 @@ from nuggeteer.formats import cache
 from nuggeteer.formats.bundle import Bundle, write_bundles
 from nuggeteer.formats.cache import DamagedFile, pack_arrays, read_cache, unpack_arrays, write_cache
 from nuggeteer.records import Judgement, Question
-from nuggeteer.scoring import deciding
+from nuggeteer.scoring import fitted_model
 from nuggeteer.scoring.scorer import score
 from tests.asking.fake_server import FakeServer
 
@@ -90,9 +90,9 @@ def test_no_flipped_bit_is_believed(root, sealed):
     for at in [*range(0, 150), *np.random.default_rng(0).integers(0, len(whole), 100).tolist()]:
         sealed.write_bytes(whole[:at] + bytes([whole[at] ^ 4]) + whole[at + 1 :])
         with pytest.raises(DamagedFile):
-            read_cache(root, deciding.NAME, 10**9)
+            read_cache(root, fitted_model.NAME, 10**9)
     sealed.write_bytes(whole)
-    assert read_cache(root, deciding.NAME, 10**9)
+    assert read_cache(root, fitted_model.NAME, 10**9)
 
 
 def test_the_cache_of_somebody_else_is_fitted_anew_with_a_word(root, sealed, tmp_path, monkeypatch):
@@ -100,7 +100,7 @@ def test_the_cache_of_somebody_else_is_fitted_anew_with_a_word(root, sealed, tmp
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "stranger"))
     basis, arrays = unpack_arrays(read_our(sealed))
     arrays["core"] += 3
-    write_cache(root, deciding.NAME, pack_arrays(basis, arrays))
+    write_cache(root, fitted_model.NAME, pack_arrays(basis, arrays))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "user"))
     found = score(read_collection(root), ["r"])
     assert found["r"].measures == ours["r"].measures

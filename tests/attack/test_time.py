@@ -17,8 +17,8 @@ from nuggeteer.formats import sentences
 from nuggeteer.formats.annotation import Extent, Snippet
 from nuggeteer.formats.annotation_files import read_snippets, write_snippets
 from nuggeteer.formats.brat import read_brat
-from nuggeteer.formats.settings import read_settings
 from nuggeteer.formats.spreadsheet import read_verdicts
+from nuggeteer.formats.toml_settings import read_settings
 from nuggeteer.gale.templates import find_template, read_templates
 from nuggeteer.text import verdict_form, words
 from tests.attack import readers as attacked

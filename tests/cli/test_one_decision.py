@@ -14,7 +14,7 @@ import pytest
 
 from nuggeteer.cli.main import main
 from nuggeteer.collection.folder import read_collection
-from nuggeteer.plugins.reading import Reading
+from nuggeteer.plugins.agent import Reading
 from nuggeteer.testing import assert_no_vital_lost, assert_not_worse
 from tests.conftest import write_lines
 

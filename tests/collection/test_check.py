@@ -538,7 +538,12 @@ def test_an_answer_without_words_is_named(folder):
 
 def test_a_run_that_was_written_twice_is_named_once(folder):
     """Not one that says a sentence twice, as systems do."""
-    once = [{"qid": "q1", "text": "a"}, {"qid": "q1", "text": "b"}, {"qid": "q1", "text": "a"}, {"qid": "q2", "text": "c"}]
+    once = [
+        {"qid": "q1", "text": "a"},
+        {"qid": "q1", "text": "b"},
+        {"qid": "q1", "text": "a"},
+        {"qid": "q2", "text": "c"},
+    ]
     write_lines(folder / "runs" / "new.jsonl", once)
     assert found(folder) == []
     write_lines(folder / "runs" / "new.jsonl", [*once, *once])

@@ -14,7 +14,7 @@ from nuggeteer.history.briefing import brief, brief_builds
 from nuggeteer.history.nightly import nightly
 from nuggeteer.history.store import History
 from nuggeteer.history.trend import trends
-from nuggeteer.judging.suggest import suggest
+from nuggeteer.judging.reading_order import suggest
 from nuggeteer.scoring.scorer import Scorer, score
 from tests.conftest import write_lines
 

@@ -12,10 +12,10 @@ from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.ledger import Ledger
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.judging.cards import Filter
+from nuggeteer.judging.reading_order import ReadingOrder
 from nuggeteer.judging.refresh import Refresh
 from nuggeteer.judging.session import Session
 from nuggeteer.judging.state import AnswerCard, JudgingState, JudgingSubject
-from nuggeteer.judging.suggest import ReadingOrder
 from nuggeteer.records import Judgement
 from nuggeteer.scoring.scorer import Scorer, score
 from nuggeteer.screens.layout import notes

@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 
 from nuggeteer.cli.main import main
 from nuggeteer.errors import InputError, NuggeteerError
-from nuggeteer.formats.settings import read_settings
+from nuggeteer.formats.toml_settings import read_settings
 from nuggeteer.matching.choice import Checked, make
 from nuggeteer.matching.estimator import FEATURES, EstimatorMatcher
 from nuggeteer.scoring.evidence import gather_evidence

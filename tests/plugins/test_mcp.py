@@ -22,7 +22,7 @@ from nuggeteer.collection.folder import read_collection
 from nuggeteer.comparing.diff import diff
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.history.store import History
-from nuggeteer.plugins.reading import LONGEST, Reading
+from nuggeteer.plugins.agent import LONGEST, Reading
 from nuggeteer.scoring.scorer import score
 from tests.conftest import ROOT, write_lines
 

@@ -7,7 +7,7 @@ import pytest
 
 from nuggeteer.comparing.diff import diff
 from nuggeteer.comparing.gate import basis_of, rule
-from nuggeteer.judging.suggest import ReadingOrder
+from nuggeteer.judging.reading_order import ReadingOrder
 from nuggeteer.measures import parse
 from nuggeteer.scoring.known import NO, YES
 from nuggeteer.scoring.scorer import Scorer, score
@@ -43,7 +43,8 @@ def test_what_an_answer_without_words_had_is_lost_for_sure(nights, silence):
     collection = nights(silence)
     result = diff(collection, "old", "new", ["f3"])
     at = [collection.key.nugget_position["q3", n] for n in "12"]
-    assert result.new.known[at].all() and not result.new.found[at].any()
+    assert result.new.known[at].all()
+    assert not result.new.found[at].any()
     assert result.loss[at].tolist() == [1.0, 1.0]
     assert not result.new.answered[collection.key.position["q3"]]
     assert {(c.question.qid, c.probability) for c in result.lost if c.question.qid == "q3"} == {("q3", 1.0)}

@@ -16,7 +16,7 @@ from nuggeteer.errors import NuggeteerError
 from nuggeteer.formats.audits import By
 from nuggeteer.judging.audits.design import AuditCosts, Designs, Rehearsals
 from nuggeteer.judging.audits.estimate import NuggetState
-from nuggeteer.judging.suggest import ReadingOrder
+from nuggeteer.judging.reading_order import ReadingOrder
 from nuggeteer.measures import Measure
 from nuggeteer.scoring.matched_run import MatchedRun
 from nuggeteer.scoring.scorer import Scorer

@@ -31,7 +31,7 @@ from msgspec import structs
 
 from nuggeteer.errors import NuggeteerError, did_you_mean, fail
 from nuggeteer.fields import Part, about
-from nuggeteer.formats.settings import wrong_setting
+from nuggeteer.formats.toml_settings import wrong_setting
 from nuggeteer.measures import parse
 from nuggeteer.records import Vector
 from nuggeteer.settings import Match

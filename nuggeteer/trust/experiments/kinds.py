@@ -24,7 +24,7 @@ from nuggeteer.matching.choice import make
 from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.measures import Measure, parse
 from nuggeteer.records import Bools, Run, Vector, number_or_none, ragged
-from nuggeteer.scoring.deciding import model_for
+from nuggeteer.scoring.fitted_model import model_for
 from nuggeteer.scoring.known import UNKNOWN, YES, known_in
 from nuggeteer.scoring.scorer import Scorer, compare_thresholds, material
 from nuggeteer.statistics.correlation import ScoreAgreement, score_agreement

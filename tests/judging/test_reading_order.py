@@ -10,7 +10,7 @@ import pytest
 
 from nuggeteer.comparing.strange import strange_answers
 from nuggeteer.judging.forecast import Pace
-from nuggeteer.judging.suggest import MOST, ReadingOrder, first_cards, suggest
+from nuggeteer.judging.reading_order import MOST, ReadingOrder, first_cards, suggest
 from nuggeteer.measures import parse
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.thresholds import FixedThreshold

@@ -14,7 +14,7 @@ from nuggeteer.errors import InputError, NuggeteerError
 from nuggeteer.formats.bundle import Bundle, read_bundle
 from nuggeteer.formats.dataset import choose, roles_of
 from nuggeteer.formats.objects import open_file
-from nuggeteer.formats.qa import NULLS, read_answers, recognises
+from nuggeteer.formats.question_rows import NULLS, read_answers, recognises
 from nuggeteer.records import Nugget, Question
 from tests.conftest import write_lines
 

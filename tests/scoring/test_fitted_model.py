@@ -12,7 +12,7 @@ import pytest
 from nuggeteer.cli.main import main
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.errors import InputError, NuggeteerError
-from nuggeteer.judging.suggest import ReadingOrder, suggest
+from nuggeteer.judging.reading_order import ReadingOrder, suggest
 from nuggeteer.scoring.scorer import Scorer, score
 from nuggeteer.settings import installed_models
 from nuggeteer.thresholds import noisy

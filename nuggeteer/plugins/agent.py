@@ -23,7 +23,7 @@ from nuggeteer.formats.cache import FOLDER, reading_only
 from nuggeteer.history.ruling import rule_by_settings
 from nuggeteer.history.store import History
 from nuggeteer.history.trend import nugget_timelines, trends
-from nuggeteer.judging.suggest import suggest
+from nuggeteer.judging.reading_order import suggest
 from nuggeteer.measures import DEFAULT, parse
 from nuggeteer.reports import changes, history, problems, scores
 from nuggeteer.reports.suggestions import SuggestedVerdict
