@@ -78,7 +78,13 @@ def run(args: argparse.Namespace) -> int:
     measures = args.measures.split(",") if args.measures else DEFAULT
     explain = bool(args.explain or args.json)
     new = collection.run(args.new)
-    old = find_old_run(collection, History.of(collection.root), new, args.old).run
+    try:
+        old = find_old_run(collection, History.of(collection.root), new, args.old).run
+    except NuggeteerError:
+        if args.old != new.name:
+            raise
+        old = new  # which has no change
+        print(escaped(f"{args.old}: no earlier build of it is recorded; it is compared with itself"), file=sys.stderr)
     result = diff(collection, old, new, measures, seed=args.seed, jobs=args.jobs, explain=explain)
     causes = find_causes(collection, result, args.seed)
     ruling = None

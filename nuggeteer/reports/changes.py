@@ -326,7 +326,7 @@ def draw(
 def draw_briefly(out: Console, result: Diff) -> None:
     """The headline, and the two changes of each kind that matter most."""
     delta = result.headline
-    beyond = f"for questions like these {difference_span(delta)}, p {p_value(delta.p)}"
+    beyond = f"for questions like these {difference_span(delta)}"
     out.print(Text.assemble(_runs(result), f": {delta.measure.title} {difference(delta)}; {beyond}"))
     out.print()
     say(out, *nuggets_in_words(result))

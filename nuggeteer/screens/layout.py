@@ -36,7 +36,7 @@ from nuggeteer.reports.formatting import (
 )
 from nuggeteer.reports.passages import excerpt, in_words
 from nuggeteer.statistics.intervals import Interval
-from nuggeteer.text import escaped
+from nuggeteer.text import escaped, says_nothing
 
 MARK, QUIET, HEAD, CHOSEN = "bold underline", "dim", "bold", "reverse"
 EXAMPLES, EXAMPLE = 2, 150  # texts judged yes that are shown, and characters of each
@@ -102,7 +102,9 @@ def _response(
     body = _marked([part for part in parts if part[0]], plain, mark)
     if response.docid is not None:
         body.append(escaped(f" · {response.docid}"), QUIET)
-    if response.verdict is not None:
+    if says_nothing(response.text):
+        body.append(" · no words", QUIET)
+    elif response.verdict is not None:
         body.append(" · judged yes" if response.verdict else " · judged no", HEAD)
     bar, more = ("> ", "| ") if marked else ("  ", "  ")
     return tuple(_wrapped(body, width, bar + place, more + " " * len(place)))

@@ -299,7 +299,7 @@ def test_diff_compares_a_build_with_one_recorded_under_its_own_name_or_a_label(f
     assert "no such run or file" in capsys.readouterr().err
 
 
-def test_a_run_is_not_compared_with_itself(folder, capsys):
+def test_a_run_that_is_compared_with_itself_says_so(folder, capsys):
     answer(folder, "tonight", 4)
-    assert main(["diff", "tonight", "tonight", "--collection", str(folder)]) == 2
-    assert "no earlier build of this name is recorded; name another run" in capsys.readouterr().err
+    assert main(["diff", "tonight", "tonight", "--collection", str(folder)]) == 0
+    assert "tonight: no earlier build of it is recorded; it is compared with itself" in capsys.readouterr().err

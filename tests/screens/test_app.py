@@ -544,7 +544,7 @@ def test_nothing_in_a_text_is_interpreted_and_all_of_it_can_be_read(collect):
         "reason: [b]",
     ):
         assert harmless in re.sub(r"\n[|> ]*", "", everything), harmless
-    assert any(line.strip() == "4" for line in screens[1]), "the end, behind the long texts"
+    assert any(line.strip() == "4  · no words" for line in screens[1]), "the end, behind the long texts"
 
 
 def test_without_colour_marks_are_underlined_and_the_choice_is_reversed(begin, monkeypatch):
