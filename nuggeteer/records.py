@@ -248,7 +248,8 @@ class Run(Shown):
     """One system's answers, stored by column so that a million responses take little memory.
 
     Responses lie in the order of `key`'s questions, and in run order within a question (`own`). `parts` is None where
-    each record of the run is one response. A run from the history is `recorded` under a label, or else on a day.
+    each record of the run is one response. A run from the history has the time at which it was `recorded`, and the
+    `label` that it was given.
     """
 
     name: str
@@ -259,11 +260,13 @@ class Run(Shown):
     offsets: Ints
     parts: AnswerParts | None = None
     recorded: str | None = None
+    label: str | None = None
 
     @property
     def title(self) -> str:
         """Its name, with what distinguishes it from other builds of that name."""
-        return f"{self.name} ({self.recorded})" if self.recorded else self.name
+        apart = self.label or (self.recorded or "")[:16].replace("T", " ")
+        return f"{self.name} ({apart})" if apart else self.name
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -278,10 +281,14 @@ class Run(Shown):
         return list(map(normalised, self.texts))
 
     @cached_property
+    def speaks(self) -> Bools:
+        """The responses that have words."""
+        return np.fromiter((not says_nothing(text) for text in self.texts), bool, len(self.texts))
+
+    @cached_property
     def answered(self) -> Bools:
         """The questions to which some response has words."""
-        speaks = np.fromiter((not says_nothing(text) for text in self.texts), bool, len(self.texts))
-        return np.bincount(self.question, speaks, len(self.offsets) - 1) > 0
+        return np.bincount(self.question, self.speaks, len(self.offsets) - 1) > 0
 
     def own(self, question: int) -> slice:
         """Where the responses to a question are, by its position in the key."""

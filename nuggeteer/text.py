@@ -41,6 +41,7 @@ _EMPHASIS = re.compile(r"\*+|_+|`+")
 _STYLES = str.maketrans(
     {**dict.fromkeys("“”„‟«»″", '"'), **dict.fromkeys("‘’‚‛‹›′", "'"), **dict.fromkeys("‐‑‒–−", "-"), "…": "..."}
 )
+_SILENT = frozenset(["Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Cc", "Cf"])  # kinds of characters
 _LONG_DASH = re.compile("[—―](?=\\d)|( ?[—―] ?)")
 
 
@@ -190,9 +191,9 @@ def words(text: str) -> list[str]:
 
 
 def says_nothing(text: str) -> bool:
-    """Whether a text is white space and punctuation at most. A sign such as ∞ says something."""
+    """Whether a text is white space, punctuation and Markdown's marks at most. A sign such as ∞ says something."""
     return not any(map(str.isalnum, text)) and all(
-        char.isspace() or unicodedata.category(char)[0] in "PC" for char in text
+        char.isspace() or char in "`~|" or unicodedata.category(char) in _SILENT for char in text
     )
 
 

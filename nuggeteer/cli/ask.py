@@ -88,7 +88,13 @@ def run(args: argparse.Namespace) -> int:
         store.ask_again()
     run = collection.run(args.run)
     output.warn(collection.problems)
-    subject = JudgingSubject(collection.root, args.run, args.against, args.measure, args.seed)
+    old = None
+    if args.against:
+        from nuggeteer.history.ruling import find_old_run
+        from nuggeteer.history.store import History
+
+        old = find_old_run(collection, History.of(collection.root), run, args.against).run
+    subject = JudgingSubject(collection.root, args.run, old, args.measure, args.seed)
 
     def read(subject: JudgingSubject) -> AskingPlan:
         with output.waiting("Finding out where verdicts tell most"):

@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
 
     from nuggeteer.comparing.diff import diff
     from nuggeteer.comparing.gate import rule
-    from nuggeteer.errors import NuggeteerError
+    from nuggeteer.errors import InputError, NuggeteerError
     from nuggeteer.history.causes import find_causes
     from nuggeteer.history.ruling import find_old_run
     from nuggeteer.history.store import History
@@ -80,8 +80,9 @@ def run(args: argparse.Namespace) -> int:
     new = collection.run(args.new)
     try:
         old = find_old_run(collection, History.of(collection.root), new, args.old).run
-    except NuggeteerError:
-        if args.old != new.name:
+    except NuggeteerError as error:
+        gated = args.fail_if_worse is not None or args.max_lost_vital is not None
+        if args.old != new.name or gated or isinstance(error, InputError):
             raise
         old = new  # which has no change
         print(escaped(f"{args.old}: no earlier build of it is recorded; it is compared with itself"), file=sys.stderr)

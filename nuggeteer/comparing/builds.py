@@ -20,12 +20,14 @@ correlated with δ moves along (`SmoothDraws.given`). Both runs are drawn from t
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import compress
 
 import numpy as np
 import scipy
 
-from nuggeteer.records import AnswerKey, Bools, Ints, Matrix, Vector, ragged
+from nuggeteer.records import AnswerKey, Bools, Ints, Matrix, Run, Vector, ragged
 from nuggeteer.scoring.matched_run import MatchedRun
 from nuggeteer.scoring.outcomes import Outcome
 from nuggeteer.scoring.scorer import Scorer
@@ -105,10 +107,16 @@ def same_texts(key: AnswerKey, first: MatchedRun, second: MatchedRun) -> tuple[B
     """The questions to which both return the same texts, however often; and those with equal counts and lengths too."""
     alike, identical = np.zeros((2, len(key.questions)), dtype=bool)
     for question in range(len(key.questions)):
-        texts = [sorted(map(verdict_form, matched.run.texts[matched.run.own(question)])) for matched in (first, second)]
+        texts = [sorted(forms_of(matched.run, question)) for matched in (first, second)]
         alike[question] = set(texts[0]) == set(texts[1])
         identical[question] = texts[0] == texts[1]
     return alike, identical & (first.length == second.length)
+
+
+def forms_of(run: Run, question: int) -> Iterator[str]:
+    """The verdict forms of an answer's responses that have words."""
+    own = run.own(question)
+    return map(verdict_form, compress(run.texts[own], run.speaks[own]))
 
 
 @dataclass(frozen=True)
@@ -166,7 +174,7 @@ def contrast_of(scorer: Scorer, old: MatchedRun, new: MatchedRun, alike: Bools) 
 def _clues(scorer: Scorer, matched: MatchedRun, changed: Bools) -> Matrix:
     """nuggets × clues of the answers to some questions, whatever was judged, without what is carried over."""
     key, run, matcher = scorer.key, matched.run, scorer.matcher
-    rows = np.flatnonzero(changed[run.question])
+    rows = np.flatnonzero(changed[run.question] & run.speaks)
     texts, question = [run.normalised_texts[row] for row in rows.tolist()], run.question[rows]
     found, (_, nugget) = (
         matcher.match(texts, question, scorer.jobs),

@@ -19,6 +19,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from nuggeteer.comparing.builds import forms_of
 from nuggeteer.comparing.changes import Delta, NuggetChange
 from nuggeteer.comparing.diff import Diff
 from nuggeteer.display import chance
@@ -123,7 +124,8 @@ def rule(
     basis = basis_of(diff)
     if basis == "nobody":
         gates = [replace(gate, decision="UNDECIDED") if gate.decision == "FAIL" else gate for gate in gates]
-    reading = f"nuggeteer judge {shlex.quote(diff.new_run.name)} --against {shlex.quote(diff.old_run.name)}"
+    old = diff.old_run.label or diff.old_run.name
+    reading = f"nuggeteer judge {shlex.quote(diff.new_run.name)} --against {shlex.quote(old)}"
     if basis != "nobody" and diff.strange and all(one.empty for one in diff.strange):
         reading = ""
     return Ruling(tuple(gates), basis, tuple(one.what for one in diff.strange), reading)
@@ -138,10 +140,10 @@ def basis_of(diff: Diff) -> Basis:
     if known[diff.key.counted].all():
         return "read"
     before, after = (
-        [frozenset(map(verdict_form, run.texts[run.own(q)])) for q in range(len(run.offsets) - 1)]
+        [frozenset(forms_of(run, question)) for question in range(len(diff.key.questions))]
         for run in (diff.old_run, diff.new_run)
     )
-    new = np.array([bool(after[q] - before[q]) for q in range(len(after))], dtype=bool) & diff.new.answered
+    new = np.array([bool(after[q] - before[q]) for q in range(len(after))], dtype=bool)
     if not new.any():
         return "read" if diff.new.pairs_known else "guessed"
     for i in np.flatnonzero(known & new[diff.key.question]).tolist():
@@ -235,7 +237,7 @@ def _losses(diff: Diff, nuggets: int, how: str = "") -> str:
 
 def _between(low: float, high: float, limit: float) -> str:
     """A range of changes; a single one if it is exact."""
-    if high - low < ROUNDING:
+    if high - low < ROUNDING or signed(low, limit) == signed(high, limit):
         return "less than 0.0005" if low and signed(low, limit) == "0" else signed(low, limit)
     return f"between {signed(low, limit)} and {signed(high, limit)}"
 

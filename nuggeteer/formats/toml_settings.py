@@ -98,7 +98,7 @@ class _Fault(NamedTuple):
 def _line_of(text: str, fault: _Fault) -> int | None:
     """The line of a fault's setting, or else of its section."""
     inside, found = False, None
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         if header := re.fullmatch(r"\s*\[+([^\]]+)\]+\s*(?:#.*)?", line):
             inside = header[1].replace('"', "").replace("'", "").strip() == fault.section
             found = number if inside else found

@@ -20,6 +20,7 @@ from nuggeteer.errors import InputError, NuggeteerError, Problem
 from nuggeteer.history.ruling import (
     BriefedRun,
     NightRuling,
+    find_old_run,
     find_ruled_against,
     newest_readable,
     nightly_measure,
@@ -250,10 +251,7 @@ def _before(
     """The run to compare the new one with; None if there is none."""
     builds = trend.builds if trend else ()
     if against is not None:
-        named = [build for build in builds if build.scoring.run == against and build is not new.build]
-        if named and (old := newest_readable(history, collection, named)):
-            return old
-        return BriefedRun(collection.run(against))
+        return find_old_run(collection, history, new.run, against)
     position = builds.index(new.build) if new.build else len(builds)
     if old := newest_readable(history, collection, builds[:position]):
         return old

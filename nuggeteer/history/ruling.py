@@ -39,7 +39,7 @@ class BriefedRun:
 
     @property
     def title(self) -> str:
-        return titled(self.run.name, self.label)
+        return titled(self.run.name, self.label) if self.label else self.run.title
 
 
 @dataclass(frozen=True, repr=False)
@@ -63,6 +63,11 @@ class NightRuling(Shown):
     def strange(self) -> tuple[str, ...]:
         """What must be read first."""
         return self.ruling.strange if self.ruling else ()
+
+    @property
+    def reading(self) -> str:
+        """The command that asks for what is new; empty if there is nothing to read."""
+        return self.ruling.reading if self.ruling else ""
 
     @property
     def decision(self) -> Decision:
@@ -211,12 +216,13 @@ def find_old_run(collection: Collection, history: History, new: Run, name: str) 
     builds = [build for trend in trends_if_any(history) for build in trend.builds]
     named = [build for build in builds if name in (build.scoring.run, build.scoring.label)]
     named.sort(key=lambda build: (build.scoring.time, build.scoring.build))
-    if name == new.name and named and history.is_last(new, collection.key):
-        named.pop()
+    own = [build for build in named if build.scoring.run == name]
+    if name == new.name and own and history.is_last(new, collection.key):
+        named.remove(own[-1])
     if named:
         if old := newest_readable(history, collection, named):
             return old
-        if not collection.has_run(name):
+        if name == new.name or not collection.has_run(name):
             raise InputError(history.problems)
     if name == new.name:
         raise NuggeteerError(f"{name}: no earlier build of this name is recorded; name another run")

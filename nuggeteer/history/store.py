@@ -209,7 +209,7 @@ class History:
             self._unreadable[build] = self._problem(what, _RECORD_AGAIN)
             raise DamagedBuild([self._unreadable[build]])
         name, label, time = row
-        return replace(as_run(responses, collection, name), recorded=label or time[:10])
+        return replace(as_run(responses, collection, name), recorded=time, label=label)
 
     def is_last(self, run: Run, key: AnswerKey) -> bool:
         """Whether the last build of this run's name has the same responses."""

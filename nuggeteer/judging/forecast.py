@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import groupby
 from statistics import NormalDist
 from typing import Final
 
@@ -64,17 +65,23 @@ def pace_of(key: AnswerKey, judgements: Iterable[Judgement], assessor: str | Non
             own.setdefault(judgement.assessor, []).append((at, judgement))
     count, took, expected = 0, 0.0, 0.0
     for given in own.values():
-        for seconds, usual in _steps(key, sorted(given, key=lambda one: one[0])):
-            if SCRIPTED * usual < seconds < BREAK + usual:
-                count, took, expected = count + 1, took + seconds, expected + usual
+        steps = _steps(key, sorted(given, key=lambda one: one[0]))
+        # The verdicts on an answer belong together: one key may decide all that is left.
+        for _, of_answer in groupby(steps, key=lambda step: step[0]):
+            kept = [(seconds, usual) for _, seconds, usual in of_answer if seconds < BREAK + usual]
+            seconds, usual = sum(one for one, _ in kept), sum(one for _, one in kept)
+            if seconds > SCRIPTED * usual:
+                count, took, expected = count + len(kept), took + seconds, expected + usual
     if count < ENOUGH or not expected:
         return Pace()
     return Pace().times(min(max(took / expected, FASTEST), SLOWEST))
 
 
-def _steps(key: AnswerKey, given: Iterable[tuple[datetime, Judgement]]) -> Iterator[tuple[float, float]]:
-    """From each verdict to the next: the seconds that it took, and what it would take at the usual pace. An answer is
-    read once, even if some verdicts are on sentences of it."""
+def _steps(
+    key: AnswerKey, given: Iterable[tuple[datetime, Judgement]]
+) -> Iterator[tuple[tuple[str, str | None], float, float]]:
+    """From each verdict to the next: its answer, the seconds that it took, and what it would take at the usual pace. An
+    answer is read once, even if some verdicts are on sentences of it."""
     usual, read = Pace(), 0.0
     answer: tuple[str, str | None] | None = None
     last: datetime | None = None
@@ -87,7 +94,7 @@ def _steps(key: AnswerKey, given: Iterable[tuple[datetime, Judgement]]) -> Itera
         more = max(usual.reading(judgement.text) - read, 0.0)
         read += more
         if last is not None:
-            yield (at - last).total_seconds(), more + usual.decision(key.nuggets[place].descriptions[0])
+            yield answer, (at - last).total_seconds(), more + usual.decision(key.nuggets[place].descriptions[0])
         last = at
 
 

@@ -245,7 +245,8 @@ def _advice(night: Night) -> Iterator[tuple[str, list[str]]]:
         yield "Nobody has read a new answer. To see whether it is true:", arguments
     elif night.needed is not None:
         if night.ruling.basis == "nobody" or night.ruling.strange:
-            yield "Begin with:", arguments
+            if night.ruling.reading:
+                yield "Begin with:", arguments
         elif night.needed.minutes is not None:
             minutes, verdicts = counted(max(ceil(night.needed.minutes), 1), "minute"), night.needed.verdicts or 0
             yield f"About {minutes} of reading ({counted(verdicts, 'verdict')}) are likely to decide it:", arguments

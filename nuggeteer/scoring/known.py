@@ -9,7 +9,7 @@ verdict forms are equal (`text.verdict_form`).
    nugget, the pair is a no. If that run has a yes elsewhere, the pair is unknown, because only the best response was
    marked.
 4. If an answer that contains the text was judged no as a whole, the pair is a no.
-5. Otherwise the pair is unknown and is guessed.
+5. Otherwise the pair is unknown and is guessed; if the text has no words, it is a no (`matched_run`).
 
 The verdicts are those that humans gave and did not retract (`Collection.judgements`). A machine's verdicts are not
 among them. The machine is an instrument that is calibrated against these.

@@ -22,7 +22,7 @@ from nuggeteer.records import AnswerKey, Bools, Ints, Run, Vector, ragged
 from nuggeteer.scoring.known import NO, PARTLY, UNKNOWN, YES, States, VerdictIndex, settle
 from nuggeteer.scoring.units import BestPairs, names_of, pieces_of
 from nuggeteer.scoring.workers import can_share, copies, work_on, zeros
-from nuggeteer.text import normalised_and_length, says_nothing, verdict_form_of_normalised
+from nuggeteer.text import normalised_and_length, verdict_form_of_normalised
 from nuggeteer.thresholds.model import AnswerSet, Build, Units, size_of
 from nuggeteer.thresholds.rows import joined, key_of
 
@@ -120,6 +120,11 @@ class MatchedRun(Shown):
         """The pairs without a verdict, on the response or on the whole answer."""
         unknown = np.asarray(self.by_response == UNKNOWN)
         return unknown if self.answers is None else unknown & (self.answers == UNKNOWN)[self.nugget]
+
+    @cached_property
+    def read(self) -> Bools:
+        """The pairs that people decided. A response without words needs nobody to read it."""
+        return ~self.guessed & np.repeat(self.run.speaks, np.diff(self.begin))
 
     @cached_property
     def decided(self) -> bool:
@@ -221,8 +226,7 @@ def read(run: Run, build: Build, key: AnswerKey, matcher: Matcher, known: Verdic
         numbers[own] = list(map(key_of, forms))
         repeats[own] = _repeats(forms, question)
         states[pairs] = known.of_forms(forms, question)
-        silent = np.fromiter(map(says_nothing, forms), bool, len(forms))
-        states[pairs][np.repeat(silent, key.counts[question]) & (states[pairs] == UNKNOWN)] = NO
+        states[pairs][np.repeat(~run.speaks[own], key.counts[question]) & (states[pairs] == UNKNOWN)] = NO
         open_ = states[pairs] == UNKNOWN
         if answers is not None:
             open_ &= (answers == UNKNOWN)[nugget[pairs]]

@@ -51,7 +51,7 @@ q          quit; every verdict is already on disk
 class PlainScreen:
     """Asks on `out`, and reads the answers line by line from `source`.
 
-    `failed` counts the verdicts and proposals that were not written, and the lines that are no command, for scripts."""
+    `failed` counts the lines that were not carried out, for scripts."""
 
     def __init__(self, session: Session, source: TextIO, out: TextIO, width: float | None = None) -> None:
         self.session, self.source, self.out, self.width = session, source, out, width
@@ -107,7 +107,7 @@ class PlainScreen:
                     raise NuggeteerError(f"{word} takes nothing after it; r TEXT gives the next verdict a reason")
                 message = self._commands[word](rest.strip())
             except (NuggeteerError, OSError) as error:
-                self.failed += word in "yncasubp"
+                self.failed += 1
                 self._write(f"not done: {error}")
                 continue
             for part in message.splitlines():

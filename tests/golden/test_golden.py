@@ -32,7 +32,7 @@ CASES: dict[str, tuple[list[str], list[list[str]], int]] = {
     "score-record": (RECORD[0], [], 0),
     "diff": (["diff", "build-101", "build-102"], [], 0),
     "diff-explain": (["diff", "build-101", "build-102", "--explain"], [], 0),
-    "diff-same": (["diff", "build-101", "build-101", "--fail-if-worse", "0"], [], 0),
+    "diff-same": (["diff", "build-101", "build-101"], [], 0),
     "diff-gates": (["diff", "aurora", "dune", "--fail-if-worse", "0.01", "--max-lost-vital", "2"], [], 1),
     "diff-markdown": ([*GATED, "--markdown", "-"], [], 1),
     "diff-junit": ([*GATED, "--junit", "junit.xml"], [], 1),

@@ -299,6 +299,22 @@ def test_diff_compares_a_build_with_one_recorded_under_its_own_name_or_a_label(f
     assert "no such run or file" in capsys.readouterr().err
 
 
+def test_a_gate_is_not_passed_for_want_of_an_earlier_build(folder, capsys):
+    answer(folder, "tonight", 4)
+    assert main(["diff", "tonight", "tonight", "--fail-if-worse", "0.05", "--collection", str(folder)]) == 2
+    assert "no earlier build of this name is recorded; name another run" in capsys.readouterr().err
+
+
+def test_a_label_may_be_a_name(folder, capsys):
+    """The earlier build of the same name is meant, whatever other build has the name as its label."""
+    for facts, name, label in ((4, "tonight", "v1"), (1, "other", "tonight"), (2, "tonight", "v2")):
+        answer(folder, name, facts)
+        assert main(["nightly", name, "--label", label, "--collection", str(folder)]) in (0, 1)
+    capsys.readouterr()
+    assert main(["diff", "tonight", "tonight", "--collection", str(folder)]) == 0
+    assert not capsys.readouterr().out.startswith("tonight (v2)")
+
+
 def test_a_run_that_is_compared_with_itself_says_so(folder, capsys):
     answer(folder, "tonight", 4)
     assert main(["diff", "tonight", "tonight", "--collection", str(folder)]) == 0

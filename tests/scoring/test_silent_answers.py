@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from nuggeteer.comparing.diff import diff
@@ -59,10 +58,18 @@ def test_nobody_is_asked_to_read_it(nights):
 
 
 def test_it_is_not_something_that_people_read(nights):
-    """So a night in which one answer is gone, and another is guessed, rests on guesses."""
-    result = diff(nights(""), "old", "new", ["f3"])
+    """So a night in which one answer is gone, and another is guessed, rests on guesses, as if no line were there."""
+    result = diff(nights("..."), "old", "new", ["f3"])
     assert basis_of(result) == "guessed"
     assert rule(result, 0.05).title.endswith("(guessed)") or rule(result, 0.05).decision == "UNDECIDED"
+    assert (result.new.pairs_known, result.new.pairs_guessed) == (12, 2)
+
+
+def test_a_run_in_which_only_a_word_is_gone_was_not_read(collect):
+    judged = [{"qid": "q0", "nugget": "1", "text": "Something else.", "verdict": False, "run": "before"}]
+    runs = {"old": answers(), "new": answers(q3="...")}
+    result = diff(collect(NUGGETS, runs, judged), "old", "new", ["f3"])
+    assert (basis_of(result), result.new.pairs_known) == ("guessed", 0)
 
 
 def test_without_any_verdict_it_scores_nothing_at_all(nights):
@@ -80,15 +87,17 @@ def test_whoever_said_yes_is_believed(collect):
     assert states[6:8].tolist() == [YES, NO]
 
 
-@pytest.mark.parametrize("text", ["5", "∞", "ß", "日", "+", "€", "no."])
+def test_empty_code_is_nothing():
+    assert says_nothing("```\n```")
+
+
+@pytest.mark.parametrize("text", ["5", "∞", "🫨", "ß", "日", "+", "€", "no."])
 def test_signs_and_words_of_any_script_say_something(text):
     assert not says_nothing(text)
     assert not says_nothing(f"... {text}")
 
 
-def test_a_response_without_words_beside_others_changes_nothing_but_the_length(collect):
+def test_a_response_without_words_beside_others_is_no_change(collect):
     with_stop = [(qid, text) for pair in answers() for qid, text in (pair, (pair[0], "..."))]
-    collection = collect(NUGGETS, {"old": answers(), "new": with_stop}, [])
-    scores = score(collection, ["old", "new"], ["recall"])
-    chances = [scores[name].outcome.probability for name in ("old", "new")]
-    assert np.abs(chances[0] - chances[1]).max() < 0.1
+    result = diff(collect(NUGGETS, {"old": answers(), "new": with_stop}, READ[:4]), "old", "new", ["recall"])
+    assert (result.headline.interval.value, result.gained, result.lost) == (0.0, (), ())

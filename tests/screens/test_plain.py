@@ -288,6 +288,13 @@ def test_what_stands_behind_a_command_is_not_dropped(judge, line):
     assert own(session) == []
 
 
+def test_a_script_that_moved_elsewhere_than_it_says_has_failed(begin):
+    session = begin()
+    screen = PlainScreen(session, io.StringIO("+ 2\nf q99\ny\n"), io.StringIO())
+    screen.run()
+    assert screen.failed == 2
+
+
 def test_a_number_is_never_words_of_the_answer(judge, fermi):
     (fermi.root / "runs" / "tonight.jsonl").write_text(
         '{"qid": "q1", "text": "He won the Nobel Prize 2 years before 1940."}\n'

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from nuggeteer.collection.answer_key import make_key
 from nuggeteer.judging.forecast import ENOUGH, FASTEST, SLOWEST, Pace, pace_of
@@ -66,6 +67,13 @@ def test_a_script_says_nothing_of_a_readers_pace(key):
     """It writes a verdict in a millisecond, which nobody does who reads."""
     assert pace_of(key, sitting(0.001)) == Pace()
     assert pace_of(key, [*sitting(0.001), *sitting(2.0, assessor="bob")]) == pace_of(key, sitting(2.0, assessor="bob"))
+
+
+def test_one_key_may_decide_all_that_is_left(key):
+    """It takes its time once, and the verdicts that it writes have one time."""
+    given = sitting(0.5)
+    together = [replace(one, at=given[i - i % NUGGETS + NUGGETS - 1].at) for i, one in enumerate(given)]
+    assert pace_of(key, together).seconds_a_decision == pytest.approx(pace_of(key, given).seconds_a_decision, rel=0.1)
 
 
 def test_verdicts_from_elsewhere_say_nothing_of_a_pace(key):
