@@ -1,4 +1,4 @@
-"""The entry point: which command, which exit code.
+"""The entry point: which command, and which exit code. Commands with gates return theirs.
 
 0 done; 1 a gate failed; 2 the input or the command line is wrong; 70 a bug in nuggeteer; 130 interrupted.
 """
