@@ -264,9 +264,8 @@ class Run(Shown):
 
     @property
     def title(self) -> str:
-        """Its name, with what distinguishes it from other builds of that name."""
-        apart = self.label or (self.recorded or "")[:16].replace("T", " ")
-        return f"{self.name} ({apart})" if apart else self.name
+        """Its name, and the label of a recorded build."""
+        return f"{self.name} ({self.label})" if self.label else self.name
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -315,6 +314,13 @@ class Run(Shown):
 
     def docid(self, response: int) -> str | None:
         return None if self.docids is None else self.docids[response]
+
+
+def titles_of(old: Run, new: Run) -> tuple[str, str]:
+    """The titles of two runs, with the time at which the old one was recorded if nothing else tells them apart."""
+    if old.title == new.title and old.recorded:
+        return f"{old.title} ({old.recorded[:16].replace('T', ' ')})", new.title
+    return old.title, new.title
 
 
 @dataclass(frozen=True, repr=False)

@@ -114,7 +114,7 @@ class Nuggets(Shown):
         delta = result.headline
         moved = f"{delta.measure.title} {difference(delta)} (for questions like these {difference_span(delta)})"
         vital = len(result.vital_lost), sum(gained.vital for gained in result.gained)
-        names = f"{result.old_run.title} → {result.new_run.title}"
+        names = f"{' → '.join(result.titles)}"
         self._say(f"{names}: {moved}, vital nuggets: {vital[0]} lost, {vital[1]} gained")
         return result
 
@@ -170,7 +170,7 @@ def _check(
     """Raise an error if the gate fails; otherwise say what it decided."""
     __tracebackhide__ = True
     ruling = rule(result, by, most, sure, about)
-    lines = [f"{result.old_run.title} → {result.new_run.title}: {' '.join(in_lines(ruling))}"]
+    lines = [f"{' → '.join(result.titles)}: {' '.join(in_lines(ruling))}"]
     if ruling.decision != "FAIL":
         say(lines[0])
         return

@@ -52,7 +52,7 @@ FILES = {
         {"qid": "q1", "text": "Born in Rome – 1901", "docid": "D2", "rank": 2},
         {"qid": "q2", "text": "It sank."},
     ),
-    "runs/y.jsonl": lines({"qid": "q2", "text": "In 1912 it sank."}, {"qid": "q1", "text": ""}),
+    "runs/y.jsonl": lines({"qid": "q2", "text": "In 1912 it sank."}, {"qid": "q1", "text": "?!5"}),
     "judgements/x.jsonl": lines(
         {"qid": "q1", "nugget": "1", "text": "He built a reactor.", "verdict": True, "run": "x", "assessor": "a"},
         {"qid": "q2", "nugget": "1", "text": "It sank.", "verdict": False, "partial": True, "span": [0, 3]},

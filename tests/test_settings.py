@@ -97,7 +97,13 @@ def test_scores_of_others_lie_where_the_collection_says(tmp_path):
     ],
 )
 def test_what_cannot_be_is_refused_with_the_value(tmp_path, content, what):
-    assert problems(tmp_path, content) == [(None, what)]
+    ((line, said),) = problems(tmp_path, content)
+    assert said == what
+    header = what.split("]")[0].removeprefix("unknown setting ").removeprefix("[")
+    lines = content.splitlines()
+    if f"[{header}]" in lines:  # the setting stands in the section, and nothing else does
+        assert line is not None
+        assert line > lines.index(f"[{header}]")
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from nuggeteer.comparing.strange import StrangeAnswers, strange_night
 from nuggeteer.display import Framed
 from nuggeteer.measures import DEFAULT, Answers, Measure
 from nuggeteer.measures.kinds import ALLOWANCE
-from nuggeteer.records import AnswerKey, Bools, Ints, Run, Vector, number_or_none
+from nuggeteer.records import AnswerKey, Bools, Ints, Run, Vector, number_or_none, titles_of
 from nuggeteer.scoring.matched_run import MatchedRun
 from nuggeteer.scoring.outcomes import Outcome, by_group
 from nuggeteer.scoring.scorer import Scorer
@@ -61,10 +61,15 @@ class Diff(Framed):
     notes: tuple[str, ...] = ()
     as_truth: tuple[str, ...] = ()
 
+    @property
+    def titles(self) -> tuple[str, str]:
+        """Of the old and the new run."""
+        return titles_of(self.old_run, self.new_run)
+
     def _summary(self) -> str:
         name, change = self.headline.measure.name, self.headline.interval.value
         moved = f"{name} –" if change is None else f"{name} {change:+.3f}"
-        runs = f"{self.old_run.title} → {self.new_run.title}"
+        runs = f"{' → '.join(self.titles)}"
         return f"{runs}, {moved}, {len(self.gained)} gained, {len(self.lost)} lost"
 
     def _rows(self) -> Iterator[dict[str, object]]:

@@ -251,7 +251,8 @@ def _before(
     """The run to compare the new one with; None if there is none."""
     builds = trend.builds if trend else ()
     if against is not None:
-        return find_old_run(collection, history, new.run, against)
+        named = [build for build in builds if build.scoring.run == against and build is not new.build]
+        return newest_readable(history, collection, named) or find_old_run(collection, history, new.run, against)
     position = builds.index(new.build) if new.build else len(builds)
     if old := newest_readable(history, collection, builds[:position]):
         return old

@@ -39,7 +39,7 @@ class BriefedRun:
 
     @property
     def title(self) -> str:
-        return titled(self.run.name, self.label) if self.label else self.run.title
+        return titled(self.run.name, self.label)
 
 
 @dataclass(frozen=True, repr=False)

@@ -106,7 +106,7 @@ class Session:
             explanation = state.explanation(run.texts[about], self.nugget)
         return Card(
             key.questions[question],
-            run.title,
+            state.titles[side],
             answer,
             tuple(self._shown_nuggets()),
             self.asked.nuggets.index(self.nugget),

@@ -20,7 +20,7 @@ from nuggeteer.judging.reading_order import MOST, ReadingCard, ReadingOrder, out
 from nuggeteer.matching.base import Explanation
 from nuggeteer.matching.marks import Span
 from nuggeteer.measures import DEFAULT, Measure
-from nuggeteer.records import AnswerKey, Run, Vector, number_or_none
+from nuggeteer.records import AnswerKey, Run, Vector, number_or_none, titles_of
 from nuggeteer.scoring.explanation import Explainer
 from nuggeteer.scoring.known import UNKNOWN, YES
 from nuggeteer.scoring.matched_run import MatchedRun
@@ -149,8 +149,13 @@ class JudgingState:
     @property
     def title(self) -> str:
         """The run or the two runs whose score the interval is for."""
-        title = self.run(0).title
-        return title if len(self.matched_runs) == 1 else f"{self.run(1).title} → {title}"
+        return " → ".join(reversed(self.titles))
+
+    @cached_property
+    def titles(self) -> tuple[str, ...]:
+        """Of each side's run."""
+        new = self.run(0)
+        return (new.title,) if len(self.matched_runs) == 1 else titles_of(self.run(1), new)[::-1]
 
     def tells(self, question: int) -> bool:
         """Whether verdicts on answers to a question narrow the interval."""

@@ -338,7 +338,8 @@ def draw_briefly(out: Console, result: Diff) -> None:
 
 
 def _runs(result: Diff) -> Text:
-    return Text.assemble(plain(result.old_run.title, "bold"), " → ", plain(result.new_run.title, "bold"))
+    old, new = result.titles
+    return Text.assemble(plain(old, "bold"), " → ", plain(new, "bold"))
 
 
 def _scores(out: Console, result: Diff) -> None:

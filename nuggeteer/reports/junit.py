@@ -42,7 +42,7 @@ def changes(result: Diff, ruling: Ruling | None) -> bytes:
 
 
 def _add_changes(suite: xml.Element, result: Diff, ruling: Ruling | None) -> None:
-    old, new = escaped(result.old_run.title), escaped(result.new_run.title)
+    old, new = map(escaped, result.titles)
     failing = [gate for gate in ruling.gates if gate.decision == "FAIL"] if ruling else []
     blamed = {id(change) for gate in failing for change in gate.lost}
     for gate in ruling.gates if ruling else ():

@@ -48,7 +48,7 @@ def night(result: Night) -> str:
 
 def changes(result: Diff, ruling: Ruling | None = None) -> str:
     """The whole document, with an empty line between its paragraphs."""
-    parts = [f"<h3>{code(result.old_run.title)} → {code(result.new_run.title)}</h3>"]
+    parts = [f"<h3>{' → '.join(map(code, result.titles))}</h3>"]
     if ruling:
         first, *rest = in_lines(ruling)
         parts += [f"<p>{SIGN[ruling.decision]} {code(first)}</p>", *(f"<p>{code(line)}</p>" for line in rest)]

@@ -105,7 +105,7 @@ def draw(out: Console, state: JudgingState, count: int) -> None:
         say(out, f"{unsure}, so no answer is more worth reading than another.")
         return
     runs = _runs(state)
-    names = " → ".join(run.title for run in reversed(runs))
+    names = state.title
     if not state.cards:
         say(out, f"{names}: no verdict would make the interval of {state.measure.title} narrower.")
         return

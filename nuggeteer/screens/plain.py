@@ -107,7 +107,7 @@ class PlainScreen:
                     raise NuggeteerError(f"{word} takes nothing after it; r TEXT gives the next verdict a reason")
                 message = self._commands[word](rest.strip())
             except (NuggeteerError, OSError) as error:
-                self.failed += 1
+                self.failed += word != "g"  # without a guess, all that follows is the same
                 self._write(f"not done: {error}")
                 continue
             for part in message.splitlines():

@@ -21,7 +21,7 @@ from nuggeteer.errors import NuggeteerError, did_you_mean
 from nuggeteer.fields import Ends, OrNaN, Part, about
 from nuggeteer.matching.base import Matcher
 from nuggeteer.matching.choice import make
-from nuggeteer.matching.given_scores import Remembered
+from nuggeteer.matching.external import Remembered
 from nuggeteer.measures import Answers, Measure, applicable
 from nuggeteer.measures.base import per_question, ratio
 from nuggeteer.records import AnswerKey, Bools, Ints, Run, RunInfo, Vector

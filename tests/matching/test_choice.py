@@ -13,7 +13,7 @@ from nuggeteer.collection.simulation import Shape, simulate
 from nuggeteer.errors import InputError, NuggeteerError
 from nuggeteer.formats.toml_settings import read_settings
 from nuggeteer.matching.choice import Checked, make
-from nuggeteer.matching.given_scores import Remembered
+from nuggeteer.matching.external import Remembered
 from nuggeteer.scoring.evidence import gather_evidence, prior_of
 from nuggeteer.scoring.known import VerdictIndex
 from nuggeteer.scoring.scorer import Scorer, compare_thresholds, material, score

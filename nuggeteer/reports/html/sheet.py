@@ -119,7 +119,7 @@ def _answer(state: JudgingState, side: int, question: int, response: int | None)
         "question": asked.text,
         "target": asked.target,
         "run": run.name,
-        "title": run.title,
+        "title": state.titles[side],
         "whole": run.answer(question)
         if run.parts is not None and response is None
         else None,  # else its texts, joined by line feeds
