@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import compress
 
 import numpy as np
@@ -61,13 +62,18 @@ class Measurement:
         return cls(mean, error, max(count - 1, 1))
 
 
+@cache
+def _precisions(freedom: float) -> Vector:
+    """Of the normal errors whose mixture is Student's t, relative to the one that was seen."""
+    return np.asarray(2 * scipy.special.gammaincinv(freedom / 2, SHARES) / freedom)
+
+
 def real_change(mean: Vector, error: Vector, freedom: Vector, variance: Vector | float) -> tuple[Vector, Vector]:
     """The mean and the variance of each μ ~ N(0, `variance`), given its measurement. Student's t is a mixture of normal
     errors, and after a surprising mean the wide ones are the likely ones. So two answers in quite other words do not
     say that all has become worse."""
     variance, (known, place) = np.broadcast_to(variance, mean.shape)[:, None], np.unique(freedom, return_inverse=True)
-    narrower = 2 * scipy.special.gammaincinv(known[:, None] / 2, SHARES) / known[:, None]
-    total = variance + error[:, None] / narrower[place]
+    total = variance + error[:, None] / np.stack([_precisions(freedom) for freedom in known.tolist()])[place]
     surprise = np.where(np.isinf(total), 0.0, np.log(total) + mean[:, None] ** 2 / total)
     weight = np.exp(0.5 * (surprise.min(axis=1, keepdims=True) - surprise))
     weight /= weight.sum(axis=1, keepdims=True)
