@@ -63,7 +63,7 @@ from nuggeteer.formats import (
     nugget_rows,
     objects,
     promptfoo,
-    qa,
+    question_rows,
     rubrics,
     snippets,
     spreadsheet,
@@ -154,6 +154,7 @@ NOT_READERS = {
     "formats.jsonl.bare_name": "a name",
     "formats.jsonl.is_regular": "looks at the kind of a file",
     "formats.jsonl.json_lines_in": "lists names",
+    "formats.jsonl.not_written": "names a file",
     "formats.jsonl.stored": "looks for a name",
     "history.recording.digest_text": "makes bytes",
     "settings.judge_files": "looks for names",
@@ -568,7 +569,7 @@ READERS: dict[str, list[Reader]] = {
     ],
     "formats.promptfoo.read_results": [Reader(promptfoo.read_results, "x.json", PROMPTFOO)],
     "formats.question_rows.read_answers": [
-        Reader(qa.read_answers, name, seeds) for name, seeds in (("x.csv", QA_TABLE), ("x.json", QA))
+        Reader(question_rows.read_answers, name, seeds) for name, seeds in (("x.csv", QA_TABLE), ("x.json", QA))
     ],
     "formats.rubrics.read_rubrics": [Reader(rubrics.read_rubrics, "x.jsonl", RUBRICS)],
     "formats.objects.open_file": [
