@@ -88,12 +88,7 @@ def run(args: argparse.Namespace) -> int:
         store.ask_again()
     run = collection.run(args.run)
     output.warn(collection.problems)
-    old = None
-    if args.against:
-        from nuggeteer.history.ruling import find_old_run
-        from nuggeteer.history.store import History
-
-        old = find_old_run(collection, History.of(collection.root), run, args.against).run
+    old = options.old_run(collection, args.run, args.against) if args.against else None
     subject = JudgingSubject(collection.root, args.run, old, args.measure, args.seed)
 
     def read(subject: JudgingSubject) -> AskingPlan:

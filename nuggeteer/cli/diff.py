@@ -63,8 +63,6 @@ def run(args: argparse.Namespace) -> int:
     from nuggeteer.comparing.gate import rule
     from nuggeteer.errors import InputError, NuggeteerError
     from nuggeteer.history.causes import find_causes
-    from nuggeteer.history.ruling import find_old_run
-    from nuggeteer.history.store import History
     from nuggeteer.measures import DEFAULT
     from nuggeteer.reports import changes
     from nuggeteer.reports.change_words import in_lines
@@ -79,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
     explain = bool(args.explain or args.json)
     new = collection.run(args.new)
     try:
-        old = find_old_run(collection, History.of(collection.root), new, args.old).run
+        old = options.old_run(collection, args.new, args.old)
     except NuggeteerError as error:
         gated = args.fail_if_worse is not None or args.max_lost_vital is not None
         if args.old != new.name or gated or isinstance(error, InputError):

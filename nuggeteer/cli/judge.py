@@ -11,7 +11,6 @@ from nuggeteer.cli import options, output
 if TYPE_CHECKING:
     from nuggeteer.judging.session import Session
     from nuggeteer.judging.state import JudgingState
-    from nuggeteer.records import Run
 
 SUMMARY = "judge by hand: read the answers that narrow the score's interval most"
 EXAMPLES = """\
@@ -219,21 +218,13 @@ def _plan(args: argparse.Namespace) -> int:
 
 
 def _state(args: argparse.Namespace, assessor: str | None = None) -> JudgingState:
+    from nuggeteer.collection.folder import read_collection
     from nuggeteer.collection.names import find_collection
     from nuggeteer.judging.state import JudgingState, JudgingSubject
 
     root: Path = args.collection or find_collection()
-    against = _old_run(root, args.run, args.against) if args.against else None
+    against = options.old_run(read_collection(root), args.run, args.against) if args.against else None
     return JudgingState.read(JudgingSubject(root, args.run, against, args.measure, args.seed, assessor))
-
-
-def _old_run(root: Path, run: str, against: str) -> Run:
-    from nuggeteer.collection.folder import read_collection
-    from nuggeteer.history.ruling import find_old_run
-    from nuggeteer.history.store import History
-
-    collection = read_collection(root)
-    return find_old_run(collection, History.of(root), collection.run(run), against).run
 
 
 def _session(args: argparse.Namespace) -> Session:

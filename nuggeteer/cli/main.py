@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import gc
 import io
 import os
@@ -138,8 +139,8 @@ def _told(error: Exception) -> int:
                 _complain(f"nuggeteer: {escaped(line)}")
         case BrokenPipeError():
             return 0  # the reader stopped reading (`| head`)
-        case OSError(filename=None):
-            _complain(f"nuggeteer: standard output cannot be written: {error.strerror or error}")
+        case OSError(errno=errno.ENOSPC | errno.EDQUOT):
+            _complain(escaped(f"nuggeteer: {error}; make room on the disk to which the output goes"))
         case OSError():  # a folder that may not be entered
             _complain(escaped(f"nuggeteer: {error}"))
         case MemoryError():

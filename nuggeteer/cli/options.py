@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from nuggeteer.collection.folder import Collection
+    from nuggeteer.records import Run
     from nuggeteer.settings import JudgeSettings
 
 
@@ -172,3 +173,11 @@ def matched_by(collection: Collection, matcher: str | None, judges: str | None =
     if judges is not None:
         match = replace(match, judges=judge_files(collection.root, filter(None, judges.split(","))))
     return collection.with_settings(match=match)
+
+
+def old_run(collection: Collection, new: str, old: str) -> Run:
+    """The run that `--against` names: a run or a file, or a recorded build by its name or label."""
+    from nuggeteer.history.ruling import find_old_run
+    from nuggeteer.history.store import History
+
+    return find_old_run(collection, History.of(collection.root), collection.run(new), old).run

@@ -57,7 +57,9 @@ def run(args: argparse.Namespace) -> int:
     judges = [collection.settings.judge(name) for name in dict.fromkeys(names)]
     if len(judges) > 3:
         raise NuggeteerError("plan compares up to three judges; name them with --judge")
-    subject = JudgingSubject(collection.root, args.run or _newest(collection), args.against, args.measure, args.seed)
+    run = args.run or _newest(collection)
+    old = options.old_run(collection, run, args.against) if args.against else None
+    subject = JudgingSubject(collection.root, run, old, args.measure, args.seed)
     with output.waiting("Finding out where verdicts tell most"):
         found = plan_mixture(subject, judges, args.person, args.width)
     output.warn(collection.problems)

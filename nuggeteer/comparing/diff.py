@@ -69,7 +69,7 @@ class Diff(Framed):
     def _summary(self) -> str:
         name, change = self.headline.measure.name, self.headline.interval.value
         moved = f"{name} –" if change is None else f"{name} {change:+.3f}"
-        runs = f"{' → '.join(self.titles)}"
+        runs = " → ".join(self.titles)
         return f"{runs}, {moved}, {len(self.gained)} gained, {len(self.lost)} lost"
 
     def _rows(self) -> Iterator[dict[str, object]]:

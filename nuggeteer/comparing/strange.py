@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
+from itertools import compress, islice
 from statistics import median
 from typing import Final
 
@@ -23,7 +23,7 @@ from nuggeteer.records import AnswerKey, Run
 from nuggeteer.scoring.known import UNKNOWN
 from nuggeteer.scoring.matched_run import MatchedRun
 from nuggeteer.settings import Match
-from nuggeteer.text import says_nothing, verdict_form
+from nuggeteer.text import verdict_form
 
 LEAST: Final = 3  # questions
 SHARE: Final = 0.1  # of the questions
@@ -124,7 +124,8 @@ def unread(key: AnswerKey, found: Sequence[StrangeAnswers], new: MatchedRun) -> 
 
 
 def _text(run: Run, question: int) -> _Answer:
-    return _Answer("\n".join(text for text in run.normalised_texts[run.own(question)] if not says_nothing(text)))
+    own = run.own(question)
+    return _Answer("\n".join(compress(run.normalised_texts[own], run.speaks[own])))
 
 
 def _found(what: str, questions: tuple[int, ...], of: int) -> StrangeAnswers | None:

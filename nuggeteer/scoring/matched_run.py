@@ -122,7 +122,7 @@ class MatchedRun(Shown):
         return unknown if self.answers is None else unknown & (self.answers == UNKNOWN)[self.nugget]
 
     @cached_property
-    def read(self) -> Bools:
+    def judged(self) -> Bools:
         """The pairs that people decided. A response without words needs nobody to read it."""
         return ~self.guessed & np.repeat(self.run.speaks, np.diff(self.begin))
 

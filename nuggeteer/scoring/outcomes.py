@@ -136,7 +136,7 @@ def find(
         credited=lambda: _credit(matched, found),
         length=matched.length,
         answered=matched.run.answered,
-        pairs_known=int(matched.read.sum()),
+        pairs_known=int(matched.judged.sum()),
         pairs_guessed=int(matched.guessed.sum()),
         drawn=drawn,
         partial=np.where(found & ~open_, 0.0, in_part),

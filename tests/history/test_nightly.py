@@ -299,6 +299,17 @@ def test_diff_compares_a_build_with_one_recorded_under_its_own_name_or_a_label(f
     assert "no such run or file" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", [["judge", "tonight", "--list", "3"], ["plan", "tonight", "--width", "0.1"]])
+def test_other_doors_take_a_recorded_build_too(folder, capsys, command):
+    answer(folder, "tonight", 4)
+    assert main(["nightly", "tonight", "--label", "mon", "--collection", str(folder)]) == 0
+    answer(folder, "tonight", 1)
+    for old in ("mon", "tonight"):
+        assert main([*command, "--against", old, "--collection", str(folder)]) == 0
+    assert main([*command, "--against", "wed", "--collection", str(folder)]) == 2
+    assert "no such run or file" in capsys.readouterr().err
+
+
 def test_a_gate_is_not_passed_for_want_of_an_earlier_build(folder, capsys):
     answer(folder, "tonight", 4)
     assert main(["diff", "tonight", "tonight", "--fail-if-worse", "0.05", "--collection", str(folder)]) == 2
