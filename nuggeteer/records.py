@@ -264,8 +264,7 @@ class Run(Shown):
 
     @property
     def title(self) -> str:
-        """Its name, and the label of a recorded build."""
-        return f"{self.name} ({self.label})" if self.label else self.name
+        return titled(self.name, self.label)
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -314,6 +313,11 @@ class Run(Shown):
 
     def docid(self, response: int) -> str | None:
         return None if self.docids is None else self.docids[response]
+
+
+def titled(run: str, label: str | None) -> str:
+    """A run's name, with the label of its recorded build if it has one."""
+    return f"{run} ({label})" if label else run
 
 
 def titles_of(old: Run, new: Run) -> tuple[str, str]:

@@ -18,9 +18,9 @@ from nuggeteer.comparing.gate import Basis, Decision, Gate, Ruling
 from nuggeteer.display import Shown
 from nuggeteer.errors import InputError, NuggeteerError
 from nuggeteer.history.store import DamagedBuild, History, RecordedRuling
-from nuggeteer.history.trend import Build, Trend, titled, trends_if_any
+from nuggeteer.history.trend import Build, Trend, trends_if_any
 from nuggeteer.measures import DEFAULT, Measure, headline, parse
-from nuggeteer.records import Run
+from nuggeteer.records import Run, titled
 from nuggeteer.scoring.scorer import Scorer
 
 RULES = "; "  # stands between the rules of recorded gates

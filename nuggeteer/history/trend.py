@@ -21,7 +21,7 @@ from nuggeteer.comparing.changes import PROBABLE
 from nuggeteer.display import Framed, Shown, counted
 from nuggeteer.errors import InputError, NuggeteerError, Problem
 from nuggeteer.history.store import History, RecordedNugget, RecordedRuling, Scoring
-from nuggeteer.records import Bools, Ints, Vector
+from nuggeteer.records import Bools, Ints, Vector, titled
 from nuggeteer.scoring.signature import differing_parts
 from nuggeteer.statistics.alarm import Alarm, watch_trend
 from nuggeteer.statistics.intervals import Interval
@@ -38,11 +38,6 @@ SIGNATURE_PARTS = {
 }
 MIN_FLICKERS = 3
 SOON = 10.0  # seconds
-
-
-def titled(run: str, label: str | None) -> str:
-    """A run's name with its label, if it has one."""
-    return f"{run} ({label})" if label else run
 
 
 @dataclass(frozen=True, repr=False)
