@@ -113,12 +113,17 @@ class Dataset:
         """Remember that a question has no answer where it should have one: null, or nothing at all."""
         self._unanswered.append(qid)
 
-    def scope(self, run: str, qid: str, text: str) -> Scope | None:
-        """What a text is of the answer that the collection's run of that name has: the whole, one response, or none."""
+    def find_answer(self, run: str, qid: str, text: str) -> Scope | None:
+        """What a text is of the answer that the collection's run of that name has: the whole, one response, or none.
+
+        Where it is one, the run has answered the question.
+        """
         responses = [one.text for one in self.present.responses.get(run, []) if one.qid == qid]
-        if text in responses:
-            return "response"
-        return "answer" if responses and normalised("\n".join(responses)) == normalised(text) else None
+        whole = bool(responses) and normalised("\n".join(responses)) == normalised(text)
+        if text not in responses and not whole:
+            return None
+        self._answered.add((run, qid))
+        return "response" if text in responses else "answer"
 
     def reference(self, qid: str, value: Any) -> None:
         """Remember right answers to a question: a text, or a list of alternatives."""

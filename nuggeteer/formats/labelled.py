@@ -182,7 +182,7 @@ def _bundle_of(
             continue
         own = None if run else text_of(present(record.fields, roles, "run"))
         name = own or run or bare_name(path)
-        scope, shown = data.scope(name, qid, answer), (name, qid, answer)
+        scope, shown = data.find_answer(name, qid, answer), (name, qid, answer)
         if shown not in runs:  # the same answer stands with each of its nuggets
             rest = rest_of(record.fields, list(roles.values()), bundle)
             runs[shown] = name if scope else data.answer(name, qid, answer, None, own is not None, **rest)
@@ -194,7 +194,7 @@ def _bundle_of(
                 bundle.left_out[f"labels {label.name:.40}"] += 1
                 continue
             by, at, of = label.assessor, label.at, scope or "response"
-            data.verdict(Judgement(qid, nugget, answer, *said, run=name, assessor=by, at=at, scope=of))
+            data.verdict(Judgement(qid, nugget, answer, *said, run=runs[shown], assessor=by, at=at, scope=of))
     return data.finish()
 
 

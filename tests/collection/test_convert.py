@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -425,11 +425,14 @@ usable = st.fixed_dictionaries(
     optional=dict.fromkeys(KEYS, values),
 )
 rag = st.lists((usable | values).map(orjson.dumps), max_size=4).map(b"\n".join)
+BOTH = {"qid": "q", "topic_id": "q", "run_id": "r", "answer_text": "x", "nuggets": []}
+TWO_ANSWERS = b"\n".join(orjson.dumps(BOTH | {"answer": answer}) for answer in ([], [{"text": "x"}]))
 
 
 @pytest.mark.slow
 @settings(max_examples=120)
 @given(st.sampled_from(list(FORMATS)), st.binary(max_size=40) | trec | rag)
+@example("label-studio", TWO_ANSWERS)
 def test_any_bytes_are_refused_whole_or_make_a_folder_that_can_be_read(format_, content):
     """And converting them again changes nothing."""
     with TemporaryDirectory() as name:

@@ -56,6 +56,7 @@ def test_label_studio(tmp_path):
         "bot": ["Paris."],
         "bot-2": ["Lyon."],
     }
+    assert all(j.run == {"Paris.": "bot", "Lyon.": "bot-2"}[j.text] for j in bundle.judgements)
     assert verdicts(bundle) == [
         ("q7", "1", "Paris.", True, False, "annotator-3", AT),
         ("q7", "1", "Paris.", False, False, "b@x", AT),
