@@ -264,6 +264,20 @@ class VerdictIndex:
         """The known state of each text (`text.normalised`) and each nugget of its question, laid end to end."""
         return self.of_forms(list(map(verdict_form_of_normalised, texts)), question)
 
+    def of_run(self, run: Run) -> States:
+        """Whether a run's answers have the nuggets of their questions: the state of each nugget of the key, by the
+        verdicts on responses and on whole answers. Unknown is what these leave open."""
+        pairs = self(run.normalised_texts, run.question)
+        _, nugget = ragged(self._key.offsets[run.question], self._key.counts[run.question])
+        found: States = np.full(len(self._key.nuggets), NO, dtype=np.int8)
+        for state in (PARTLY, UNKNOWN):
+            found[nugget[pairs == state]] = state
+        whole = self.answers.of_run(run)
+        if whole is not None:
+            found[whole != UNKNOWN] = whole[whole != UNKNOWN]
+        found[nugget[pairs == YES]] = YES
+        return found
+
     def rows(self, forms: Sequence[str], question: npt.NDArray[np.signedinteger]) -> Ints:
         """The position in `texts` of each verdict form, −1 if nobody judged it."""
         asked = zip(question.tolist(), forms, strict=True)

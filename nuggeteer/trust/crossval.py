@@ -24,7 +24,7 @@ from nuggeteer.matching.choice import make
 from nuggeteer.matching.external import Remembered
 from nuggeteer.measures import Answers, Measure, applicable
 from nuggeteer.measures.base import per_question, ratio
-from nuggeteer.records import AnswerKey, Bools, Ints, Run, RunInfo, Vector
+from nuggeteer.records import AnswerKey, Bools, Run, RunInfo, Vector
 from nuggeteer.scoring.evidence import Owners, gather_evidence
 from nuggeteer.scoring.fitted_model import fitted_to, unit_of
 from nuggeteer.scoring.known import PARTLY, UNKNOWN, YES, States, VerdictIndex, known_in
@@ -182,6 +182,7 @@ def without(collection: Collection, group: str) -> Collection:
         if not outside or run.info.judged != "none":
             verdicts = others if outside else own
             verdicts.update(zip(run.question.tolist(), map(verdict_form, run.texts), strict=True))
+            verdicts.update((question, verdict_form(run.answer(question))) for question in set(run.question.tolist()))
     texts = [(collection.key.position[j.qid], verdict_form(j.text)) for j in collection.judgements]
     for judgement, text in zip(collection.judgements, texts, strict=True):
         if judgement.run is not None:
@@ -230,11 +231,12 @@ def _leave_out(task: tuple[Collection, str, VerdictIndex, Matcher | None, str, i
             states = truth(run.normalised_texts, run.question)
             outcome = find(matched, key, decides, draws, noise)
             pairs.append(guessed_pairs(matched, states, of_pairs, key, matcher))
-            answers.append(guessed_answers(matched, states, outcome))
-            judged = settled(matched.nugget, states, len(key.nuggets))
+            has = truth.of_run(run)
+            judged = has != UNKNOWN
+            answers.append(guessed_answers(has, outcome))
             if measure is not None:
                 if judged.all():
-                    runs.append(guessed_score(run.name, key, measure, matched, states, outcome))
+                    runs.append(guessed_score(run.name, key, measure, has, outcome))
                 answers[-1] = answers[-1].only(judged)
                 continue
             of_judged = worth if run.info.judged != "none" else _worth_of(judged, worth)
@@ -277,22 +279,11 @@ def weights_in_recall(key: AnswerKey) -> Vector:
     return ratio(weight, per_question(weight, key)[key.question], otherwise=0.0)
 
 
-def guessed_answers(matched: MatchedRun, states: States, outcome: Outcome) -> Guesses:
+def guessed_answers(has: States, outcome: Outcome) -> Guesses:
     """Whether the run's answer has each nugget of the key."""
-    true = np.zeros(len(outcome.found), dtype=bool)
-    true[matched.nugget[states == YES]] = True
     sure = np.where(outcome.found, 2.0, -1.0)
     order = np.where(outcome.known, sure, outcome.best if outcome.drawn is None else outcome.probability)
-    return Guesses(true, outcome.found, outcome.probability, order, ~outcome.known)
-
-
-def settled(nugget: Ints, states: States, nuggets: int) -> Bools:
-    """The nuggets for which human verdicts settle whether an answer has them, from the states of its pairs. In a run
-    judged `best`, some are open."""
-    left = np.zeros(nuggets, dtype=bool)
-    left[nugget[states == UNKNOWN]] = True
-    left[nugget[states == YES]] = False
-    return ~left
+    return Guesses(has == YES, outcome.found, outcome.probability, order, ~outcome.known)
 
 
 def _worth_of(settled: Bools, worth: Vector) -> Vector:
@@ -312,14 +303,9 @@ def guessed_recall(run: str, answers: Guesses, outcome: Outcome, worth: Vector) 
     return LeftOutRun(run, float(answers.true @ worth), value, judging)
 
 
-def guessed_score(
-    run: str, key: AnswerKey, measure: Measure, matched: MatchedRun, states: States, outcome: Outcome
-) -> LeftOutRun:
+def guessed_score(run: str, key: AnswerKey, measure: Measure, has: States, outcome: Outcome) -> LeftOutRun:
     """The mean of a measure over questions, from the truth and as expected from guesses."""
-    true = np.zeros((2, len(key.nuggets)), dtype=bool)
-    for row, state in zip(true, (YES, PARTLY), strict=True):
-        row[matched.nugget[states == state]] = True
-    truth = float(np.nanmean(measure(Answers(key, true[0], true[1] & ~true[0], outcome.length))))
+    truth = float(np.nanmean(measure(Answers(key, has == YES, has == PARTLY, outcome.length))))
     decided, drawn = measure(outcome.answers(key)), outcome.drawn_answers(key)
     if drawn is None:
         value, certain = float(np.nanmean(decided)), bool(outcome.known.all())

@@ -13,11 +13,13 @@ from msgspec import structs
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.simulation import Shape, simulate
 from nuggeteer.errors import NuggeteerError
+from nuggeteer.measures import parse
 from nuggeteer.records import Judgement
 from nuggeteer.scoring.known import UNKNOWN, YES, VerdictIndex
-from nuggeteer.scoring.scorer import score
+from nuggeteer.scoring.scorer import Scorer, score
 from nuggeteer.text import normalised
 from nuggeteer.trust.crossval import MODELS, crossval, without
+from nuggeteer.trust.experiments.left_out import leave_out_groups
 from nuggeteer.trust.reliability import Guesses, quality
 from tests.conftest import write_lines
 
@@ -202,6 +204,36 @@ def test_a_run_of_which_only_the_best_was_marked_is_asked_about_whole_answers(co
     result = crossval(collection)
     assert (result.pairs.n, result.pairs.positive) == (1 + 3 + 2, 1)
     assert (result.answers.n, result.answers.positive) == (4, 1)
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_verdicts_on_whole_answers_are_hidden_and_are_the_truth_as_those_on_responses_are(collect, named):
+    """A yes on an answer leaves open which response has the nugget, so it is no verdict on a pair."""
+    runs = {"a": [("q", "a red fox"), ("q", "the fox again")], "b": [("q", "two blue birds"), ("q", "no fox")]}
+    runs["c"] = [("q", "it sleeps"), ("q", "all day")]
+    said = [
+        {
+            "qid": "q",
+            "nugget": nugget,
+            "text": "\n".join(text for _, text in answer),
+            "verdict": (run, nugget) in {("a", "1"), ("b", "2")},
+            "scope": "answer",
+        }
+        | ({"run": run} if named else {})
+        for run, answer in runs.items()
+        for nugget in ("1", "2")
+    ]
+    collection = collect(FOX, runs, said, dict.fromkeys(runs, "none"))
+    assert not [j for j in without(collection, "a").judgements if j.text.startswith("a red fox")]
+    by_recall, by_f3 = crossval(collection), crossval(collection, measure="f3")
+    assert (by_recall.answers.n, by_recall.answers.positive) == (6, 2)
+    assert (by_recall.pairs.n, by_recall.pairs.positive) == (8, 0)  # all but the two responses of each yes
+    whole = Scorer(collection, ["recall", "f3"])
+    scores = {name: whole.score(whole.read(name)).measures for name in runs}
+    assert {one.run: one.true for one in by_f3.scores} == {name: scores[name]["f3"].value for name in runs}
+    assert {one.run: one.true for one in by_recall.scores} == {name: scores[name]["recall"].value for name in runs}
+    found = leave_out_groups(collection).with_scores
+    assert found.true_scores(parse("f3")) == [scores[run.name]["f3"].value for run in found.runs]
 
 
 def test_with_one_group_nothing_can_be_left_out(collect):

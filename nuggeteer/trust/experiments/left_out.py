@@ -18,7 +18,7 @@ from nuggeteer.measures import Answers, Measure
 from nuggeteer.records import AnswerKey, Bools, Ints, Run, Vector, ragged
 from nuggeteer.scoring.known import UNKNOWN, YES, States, known_in
 from nuggeteer.text import length, verdict_form
-from nuggeteer.trust.crossval import of_each_run, settled
+from nuggeteer.trust.crossval import of_each_run
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,8 @@ class HiddenRun:
     nugget: Ints
     true: States
     known: States
+    has: Bools  # the nuggets that its answers have
+    certain: Bools  # those that they are known to have when its group is left out
     length: Ints
     is_repeat: Bools  # pairs of a response that repeats an earlier one
     has_score: bool  # from judgements: the manifest says that the run was judged, or every nugget is settled
@@ -63,8 +65,7 @@ class HiddenRuns:
 
     def true_scores(self, measure: Measure) -> list[float]:
         """Each run's score from all judgements."""
-        found = [_found(run, run.true == YES, self.key) for run in self.runs]
-        return [float(_mean(measure, self.key, own, run.length)[0]) for run, own in zip(self.runs, found, strict=True)]
+        return [float(_mean(measure, self.key, run.has, run.length)[0]) for run in self.runs]
 
     def at_thresholds(self, scores: Sequence[Vector], thresholds: Vector, measure: Measure, credit: bool) -> Vector:
         """runs × thresholds: each run's score from its match scores, if a guess is a yes above the threshold. With
@@ -74,9 +75,8 @@ class HiddenRuns:
             best = np.full(len(self.key.nuggets), -1.0)
             np.maximum.at(best, run.nugget[run.guessed], own[run.guessed])
             found = best > thresholds[:, None]
-            certain = _found(run, run.known == YES, self.key)
             # With credit a nugget is found in part. Measures treat it like a whole one.
-            share = np.maximum(found * best, certain) if credit else found | certain
+            share = np.maximum(found * best, run.certain) if credit else found | run.certain
             rows.append(_mean(measure, self.key, cast(Bools, share), run.length))
         return np.array(rows)
 
@@ -102,23 +102,19 @@ def leave_out_groups(collection: Collection, jobs: int = 1) -> HiddenRuns:
         _, first = np.unique(rows, return_index=True)
         is_repeat = np.ones(len(rows), dtype=bool)
         is_repeat[first] = False
-        true = truth(run.normalised_texts, run.question)
+        true, has = truth(run.normalised_texts, run.question), truth.of_run(run)
         repeated = np.repeat(is_repeat, np.diff(begin))
         group = collection.group(run.name)
-        scored = run.info.judged != "none" or bool(settled(nugget, true, len(key.nuggets)).all())
-        runs.append(HiddenRun(run.name, group, rows, nugget, true, known[run.name], of_answer, repeated, scored))
+        scored = run.info.judged != "none" or bool((has != UNKNOWN).all())
+        of_pairs, certain = known[run.name]
+        states = true, of_pairs, has == YES, certain
+        runs.append(HiddenRun(run.name, group, rows, nugget, *states, of_answer, repeated, scored))
     return HiddenRuns(key, texts, np.array(question, dtype=np.int32), tuple(runs))
 
 
-def _known(collection: Collection, runs: Sequence[Run]) -> list[States]:
+def _known(collection: Collection, runs: Sequence[Run]) -> list[tuple[States, Bools]]:
     known = known_in(collection)
-    return [known(run.normalised_texts, run.question) for run in runs]
-
-
-def _found(run: HiddenRun, pairs: Bools, key: AnswerKey) -> Bools:
-    result = np.zeros(len(key.nuggets), dtype=bool)
-    result[run.nugget[pairs]] = True
-    return result
+    return [(known(run.normalised_texts, run.question), known.of_run(run) == YES) for run in runs]
 
 
 def _mean(measure: Measure, key: AnswerKey, found: Bools, lengths: Ints) -> Vector:
