@@ -151,6 +151,9 @@ class Judgement(Struct, frozen=True, gc=False):
     contradicts: Annotated[
         bool, about("True marks a no to a text that says the opposite. It counts as a no everywhere.")
     ] = False
+    run_hash: Annotated[
+        str | None, about("A hash of all answers that the run had. Builds of one name are told apart by it.")
+    ] = None
     extra: Extra = field(default_factory=no_extra)
 
     @property

@@ -6,7 +6,7 @@ Reading stops at errors, which would make a score wrong, and keeps the warnings.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import attrgetter
@@ -106,6 +106,16 @@ class Collection(Shown):
     def returned_by(self, qid: str, text: str) -> str:
         """The first run that returns a text for a question; "" if none does."""
         return self._first_returning.get((qid, verdict_form(text)), "")
+
+    @cached_property
+    def changed_runs(self) -> frozenset[str]:
+        """The runs whose files have changed since people read them: a verdict that names one has no hash of its answers
+        and is about a text that is in none of them."""
+        texts: dict[str, dict[str, set[str]]] = {}
+        for judgement in self.judgements:
+            if judgement.run in self.files_of_runs and judgement.run_hash is None:
+                texts.setdefault(judgement.run, {}).setdefault(judgement.qid, set()).add(judgement.text)
+        return frozenset(name for name, own in texts.items() if not all(_stand_in(self._run(name), self.key, own)))
 
     @cached_property
     def _first_returning(self) -> dict[tuple[str, str], str]:
@@ -280,3 +290,12 @@ def _read_judgements(folder: Path, key: AnswerKey, problems: list[Problem]) -> l
             problems.append(Problem(file, line, wrong, remedy))
         entries.append(entry)
     return entries
+
+
+def _stand_in(run: Run, key: AnswerKey, texts: Mapping[str, set[str]]) -> Iterator[bool]:
+    """Whether the texts on each question stand in a run's answer to it."""
+    for qid, own in texts.items():
+        answer = run.answer(key.position[qid])
+        if left := own - {answer, *run.texts[run.own(key.position[qid])]}:
+            whole = verdict_form(answer)
+            yield all(verdict_form(text) in whole for text in left)

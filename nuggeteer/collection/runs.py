@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
+from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+import orjson
 
 from nuggeteer.display import counted
 from nuggeteer.errors import Problem, did_you_mean, errors_in, same_answers
@@ -28,6 +30,7 @@ from nuggeteer.text import says_nothing
 # How the problems begin of a run that leaves a question out, or has no words for it.
 NO_ANSWER: Final = "no answer to question"
 NO_WORDS: Final = "no words in the answer to question"
+HASH = 8  # hex digits
 TEXT_OR_NOT, NUMBER_OR_NOT = (str, type(None)), (int, type(None))
 
 
@@ -195,3 +198,18 @@ def _unknown_measures(path: Path, lines: dict[str, int]) -> Iterator[Problem]:
             meant = did_you_mean(name, map(str, ALL))
             remedy = f"{meant}compare holds such scores against another measure, by rank and correlation only"
             yield Problem(str(path), line, f"'official' names {name!r}, which is not a measure", remedy, "warning")
+
+
+def digest(run: Run, key: AnswerKey) -> str:
+    """A hash of the responses of a run, in their order."""
+    qids = [key.questions[q].qid for q in run.question.tolist()]
+    return blake2b(orjson.dumps([qids, run.texts, docids(run)]), digest_size=16).hexdigest()
+
+
+def run_hash(run: Run, key: AnswerKey) -> str:
+    """The start of it, which tells the builds of one name apart."""
+    return digest(run, key)[:HASH]
+
+
+def docids(run: Run) -> list[str | None]:
+    return run.docids or [None] * len(run)

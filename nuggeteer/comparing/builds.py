@@ -21,7 +21,7 @@ correlated with δ moves along (`SmoothDraws.given`). Both runs are drawn from t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import compress
 
@@ -101,12 +101,22 @@ def drawn_pair(scorer: Scorer, old: MatchedRun, new: MatchedRun) -> DrawnPair:
 
 def _drawn_pair(scorer: Scorer, old: MatchedRun, new: MatchedRun) -> DrawnPair:
     alike, identical = same_texts(scorer.key, old, new)
+    old, new = _with_one_owner(old, new, alike), _with_one_owner(new, old, alike)
     draws = None
     if not (old.decided and new.decided) and isinstance(scorer.draws, SmoothDraws):
         contrast = contrast_of(scorer, old, new, alike)
         if contrast is not None:
             draws = _given(scorer.draws, scorer.seed, old, new, contrast)
     return DrawnPair(scorer.find(old, draws), scorer.find(new, draws), alike, identical)
+
+
+def _with_one_owner(run: MatchedRun, other: MatchedRun, alike: Bools) -> MatchedRun:
+    """The run. If it is from the history, its answers that a later build gives too belong to that build: no file shows
+    who gave them first."""
+    if run.run.recorded is None or (other.run.recorded is not None and other.run.recorded <= run.run.recorded):
+        return run
+    same = {question: other.owners.get(question, other.build) for question in np.flatnonzero(alike).tolist()}
+    return replace(run, owners={**run.owners, **same})
 
 
 def same_texts(key: AnswerKey, first: MatchedRun, second: MatchedRun) -> tuple[Bools, Bools]:

@@ -172,17 +172,15 @@ def diff_matched_runs(
     before, after = _decided(key, old, new, pair)
     deltas = {m.name: _delta(scorer, m, before, after, pair) for m in measures or scorer.measures}
 
-    found = before.outcome.found & key.counted, after.outcome.found & key.counted
+    found, differs = (before.outcome.found & key.counted, after.outcome.found & key.counted), ~alike[key.question]
     which = {
-        "gained": ~found[0] & found[1],
-        "lost": found[0] & ~found[1],
+        "gained": ~found[0] & found[1] & differs,
+        "lost": found[0] & ~found[1] & differs,
         "kept": found[0] & found[1],
     }
     if before.drawn is None or after.drawn is None:
         certain = before.outcome.known & after.outcome.known
         chance = {kind: np.where(certain, here, np.nan) for kind, here in which.items()}
-        for kind in ("gained", "lost"):
-            chance[kind][alike[key.question]] = 0.0
     else:
         drawn = before.drawn, after.drawn
         chance = {
@@ -190,8 +188,8 @@ def diff_matched_runs(
             "lost": (drawn[0] & ~drawn[1]).mean(axis=0),
             "kept": (drawn[0] & drawn[1]).mean(axis=0),
         }
-        for kind in ("gained", "lost"):
-            chance[kind][alike[key.question]] = 0.0
+    for kind in ("gained", "lost"):
+        chance[kind][~differs] = 0.0
     for each in chance.values():
         each[~key.counted] = 0.0
     shown = np.flatnonzero(before.outcome.found | after.outcome.found)

@@ -279,6 +279,7 @@ class Session:
                     span=list(span) if span and response is not None else None,
                     scope="answer" if response is None else "response",
                     contradicts=contradicts,
+                    run_hash=self.state.run_hashes[asked.side],
                     extra=self._extra(asked, nugget),
                 )
                 for nugget, response in about

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from nuggeteer.collection.folder import Collection, read_collection
+from nuggeteer.collection.runs import run_hash
 from nuggeteer.judging.audits.audit import draw_audit, units_to_judge
 from nuggeteer.judging.forecast import Forecast, Pace, pace_of
 from nuggeteer.judging.reading_order import MOST, ReadingCard, ReadingOrder, outcomes_of
@@ -145,6 +146,11 @@ class JudgingState:
 
     def run(self, side: int) -> Run:
         return self.matched_runs[side].run
+
+    @cached_property
+    def run_hashes(self) -> tuple[str, ...]:
+        """What tells the answers of each run apart from those that another build of its name has."""
+        return tuple(run_hash(matched.run, self.key) for matched in self.matched_runs)
 
     @property
     def title(self) -> str:

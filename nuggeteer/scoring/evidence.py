@@ -2,17 +2,23 @@
 
 An answer means the same whichever build returns it, so it must have one guess. It belongs to the first judged build
 that returned it, by name, otherwise to the build that is asked about (`Owners`).
+
+A run may keep its name from night to night. Its name alone is then the build that its file has now, and NAME/HASH is
+an earlier build, by the hash of its answers that verdicts have. Where they have none, and the file does not have all
+texts that they are about, they are about NAME/earlier.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from hashlib import blake2b
 from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 
 from nuggeteer.collection.folder import Collection
+from nuggeteer.collection.runs import digest, run_hash
 from nuggeteer.matching.base import Judged, MarkedSpan, Matcher
 from nuggeteer.records import AnswerKey, Ints, Run, ragged
 from nuggeteer.scoring.known import UNKNOWN, YES, VerdictIndex
@@ -27,14 +33,50 @@ from nuggeteer.thresholds.rows import joined, key_of
 def builds_of(collection: Collection, known: VerdictIndex) -> tuple[tuple[Build, ...], Ints]:
     """The builds that were judged, and the number of each judged text's build. A text that several builds returned
     belongs to the first judged run that has it, or else to the run that a verdict names."""
-    questions, group = collection.key.questions, collection.group
+    key, group = collection.key, collection.group
     runs = [
-        run or collection.returned_by(questions[question].qid, text)
+        run or collection.returned_by(key.questions[question].qid, text)
         for run, question, text in zip(known.runs, known.question.tolist(), known.texts, strict=True)
     ]
-    builds = tuple(sorted({Build(group(run), run) for run in runs}))
+    has_now, hashed = dict[str, str](), {run for run, hash_ in zip(runs, known.hashes, strict=True) if hash_}
+    for name in set(runs).intersection(collection.run_names):
+        has_now[name] = run_hash(collection.run(name), key) if name in hashed else ""
+
+    def name_of(run: str, hash_: str | None) -> str:
+        if run in has_now:
+            same = hash_ == has_now[run] if hash_ else run not in collection.changed_runs
+            return run if same else _earlier(run, hash_)
+        return _earlier(run, hash_) if hash_ else run
+
+    names = list(map(name_of, runs, known.hashes))
+    builds = tuple(sorted({Build(group(run), name) for run, name in zip(runs, names, strict=True)}))
     number = {build.run: i for i, build in enumerate(builds)}
-    return builds, np.array([number[run] for run in runs], dtype=np.int64)
+    return builds, np.array([number[name] for name in names], dtype=np.int64)
+
+
+def _earlier(run: str, hash_: str | None) -> str:
+    return f"{run}/{hash_ or 'earlier'}"
+
+
+def earlier_builds(collection: Collection, known: VerdictIndex) -> str:
+    """A hash of which texts are of builds whose names other builds have now; "" if there are none. It changes with the
+    files, and the verdicts do not."""
+    builds, build = builds_of(collection, known)
+    earlier = [i for i, own in enumerate(builds) if own.run not in known.runs]
+    lines = [f"{builds[i].run}\t{row}" for row, i in enumerate(build.tolist()) if i in earlier]
+    return blake2b("\n".join(lines).encode("utf-8", "surrogatepass"), digest_size=4).hexdigest() if lines else ""
+
+
+def build_of(collection: Collection, known: VerdictIndex, run: Run) -> Build:
+    """The build that a run is."""
+    name, key = run.name, collection.key
+    if name in collection.run_names:
+        file = collection.run(name)
+        same = run is file or digest(run, key) == digest(file, key)
+    else:
+        hashes = [hash_ for own, hash_ in zip(known.runs, known.hashes, strict=True) if own == name]
+        same = not any(hashes) and (run.recorded is None or bool(hashes))
+    return Build(collection.group(name), name if same else _earlier(name, run_hash(run, key)))
 
 
 def judged_texts(collection: Collection, known: VerdictIndex) -> Judged:
@@ -143,32 +185,39 @@ Answer = tuple[int, tuple[int, ...]]  # a question, and the numbers of its respo
 
 
 class Owners:
-    """Which judged builds returned which answers. Their runs are read when needed."""
+    """Which judged builds returned which answers. Their runs are read when needed. Of a build without a file, only the
+    answers are known that were judged."""
 
     def __init__(self, collection: Collection, known: VerdictIndex) -> None:
-        builds, _ = builds_of(collection, known)
-        there = set(collection.run_names)
-        self._collection, self._left = collection, [build for build in builds if build.run in there]
+        builds, build = builds_of(collection, known)
+        files = set(collection.run_names)
+        self._collection, self._left = collection, [one for one in builds if one.run in files]
         self._first: dict[Answer, Build] = {}
+        gone = np.array([one.run not in files for one in builds], dtype=bool)
+        self._judged = {
+            (int(known.question[row]), key_of(verdict_form(known.texts[row]))): builds[build[row]]
+            for row in np.flatnonzero(gone[build]).tolist()
+        }
 
     def assign(self, matched: MatchedRun) -> MatchedRun:
         """The same run. An answer that another build returned first gets that build."""
         for build in self._left:
-            if build.run != matched.run.name:
+            run, numbers = matched.run, matched.text.tolist()
+            if build != matched.build:
                 run = self._collection.run(build.run)
                 numbers = list(map(key_of, forms_and_lengths(run.texts)[1]))
-                for question, texts in _answers_of(run, numbers):
-                    self._first.setdefault((question, texts), build)
-            else:
-                for question, texts in _answers_of(matched.run, matched.text.tolist()):
-                    self._first.setdefault((question, texts), build)
+            for question, texts in _answers_of(run, numbers):
+                self._first.setdefault((question, texts), build)
         self._left = []
-        found = {
-            question: self._first[question, texts]
-            for question, texts in _answers_of(matched.run, matched.text.tolist())
-            if (question, texts) in self._first
-        }
-        return replace(matched, owners=found)
+        owners = dict[int, Build]()
+        for question, texts in _answers_of(matched.run, matched.text.tolist()):
+            owner = self._first.get((question, texts))
+            if owner is None:
+                judged = {self._judged.get((question, text)) for text in texts}
+                owner = judged.pop() if len(judged) == 1 else None
+            if owner is not None:
+                owners[question] = owner
+        return replace(matched, owners=owners)
 
 
 def _answers_of(run: Run, numbers: list[int] | Ints) -> list[Answer]:

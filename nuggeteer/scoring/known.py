@@ -144,7 +144,8 @@ class VerdictIndex:
     """The known verdicts on every judged text.
 
     `texts` are the judged texts (`text.normalised`), the first of those with the same verdict form. `question` has
-    their questions, and `runs` the run of each text. If several runs return a text, the first judged run has it.
+    their questions, `runs` the run of each text, and `hashes` which build of that run, if a verdict says so. If several
+    runs return a text, the first judged run has it.
     `states` has an entry for each nugget of the question of each text, laid end to end. `partly` marks the pairs for
     which a verdict says partly, on the text or on the answer around it; None if no verdict says so. `answers` has the
     verdicts on whole answers, which `split` cuts into responses. `contradicted` has the verdicts that say a text or an
@@ -163,12 +164,13 @@ class VerdictIndex:
         self._owner: list[int] = []
         self.texts: list[str] = []
         self.runs: list[str] = []
+        self.hashes: list[str | None] = []
         judged_rows: dict[tuple[int, str], int] = {}  # a text is judged once for each nugget
         pairs_judged = []
         for j in judgements:
             text = key.position[j.qid], j.text
             if text not in judged_rows:
-                judged_rows[text] = self._row(text[0], normalised(j.text), j.run or "")
+                judged_rows[text] = self._row(text[0], normalised(j.text), j)
             pairs_judged.append((judged_rows[text], key.nugget_position[j.qid, j.nugget]))
         # An answer is judged once for each nugget, too. A text belongs to the first run that a verdict on it names.
         cut: dict[tuple[int, str], tuple[list[str], Ints]] = {}
@@ -176,12 +178,12 @@ class VerdictIndex:
             answer = key.position[j.qid], j.text
             if answer not in cut:
                 texts = responses_in(j.text, split)
-                rows_of_texts = [self._row(answer[0], normalised(text), j.run or "") for text in texts]
+                rows_of_texts = [self._row(answer[0], normalised(text), j) for text in texts]
                 cut[answer] = texts, np.array(rows_of_texts, dtype=np.int64)
         inside_of = [cut[key.position[j.qid], j.text] for j in of_answers]
         returned = [
             np.array(
-                [self._row(q, t, run.name) for q, t in zip(run.question.tolist(), run.normalised_texts, strict=True)],
+                [self._row(q, t) for q, t in zip(run.question.tolist(), run.normalised_texts, strict=True)],
                 dtype=np.int64,
             )
             for run in judged_runs
@@ -319,12 +321,13 @@ class VerdictIndex:
                 partly[self._shift[inside] + self._key.nugget_position[judgement.qid, judgement.nugget]] = True
         return partly
 
-    def _row(self, question: int, text: str, run: str) -> int:
+    def _row(self, question: int, text: str, verdict: Judgement | None = None) -> int:
         row = self._rows[question].setdefault(verdict_form_of_normalised(text), len(self._owner))
         if row == len(self._owner):
             self._owner.append(question)
             self.texts.append(text)
-            self.runs.append(run)
+            self.runs.append((verdict.run if verdict else None) or "")
+            self.hashes.append(verdict.run_hash if verdict else None)
         elif text < self.texts[row]:  # always the same one of several ways to write it, whatever the order of verdicts
             self.texts[row] = text
         return row

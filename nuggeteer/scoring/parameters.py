@@ -122,7 +122,7 @@ def parameters_of(
     exact, by_pymc, agreement = _exact(fitted.fit, found), None, None
     found_by = exact
     if engine == "pymc":
-        by_pymc = sampled(model, collection, scorer.matcher, evidence, str(scorer.signature.basis))
+        by_pymc = sampled(model, collection, scorer.matcher, evidence, scorer.fit_basis)
         found_by = _Posterior(*(_of_draws(by_pymc.posterior[name].T) for name in ("theta", "alpha", "beta")))
         distances = {
             name: _distance(getattr(found_by, name), getattr(exact, name), getattr(found, name))
@@ -166,7 +166,7 @@ def _chances_by_pymc(collection: Collection, name: str, jobs: int) -> Parameters
     else:
         fit = noisy.fit_noise_model(name, evidence)
         log10_evidence = fit.fit.log10_evidence
-    by_pymc = sampled(name, collection, scorer.matcher, evidence, str(scorer.signature.basis))
+    by_pymc = sampled(name, collection, scorer.matcher, evidence, scorer.fit_basis)
     ours, theirs = (model.draw(DRAWS, 0).chances(evidence.units) for model in (fit, by_pymc.model))
     distance = np.abs(ours.mean(axis=1) - theirs.mean(axis=1)) / np.maximum(theirs.std(axis=1), 1e-9)
     agreement = EnginesAgreement(chance=float(distance.max()))

@@ -22,7 +22,15 @@ from nuggeteer.matching.choice import make
 from nuggeteer.matching.idf import Idf, background, keep, pool, read_table, remembered
 from nuggeteer.measures import DEFAULT, Measure, applicable
 from nuggeteer.records import Run, Vector
-from nuggeteer.scoring.evidence import Owners, gather_evidence, judged_texts, marked, prior_of
+from nuggeteer.scoring.evidence import (
+    Owners,
+    build_of,
+    earlier_builds,
+    gather_evidence,
+    judged_texts,
+    marked,
+    prior_of,
+)
 from nuggeteer.scoring.fitted_model import deciding_model, signature_of_model
 from nuggeteer.scoring.known import VerdictIndex, known_in
 from nuggeteer.scoring.matched_run import MatchedRun, read
@@ -33,7 +41,6 @@ from nuggeteer.scoring.units import hint_and_rest
 from nuggeteer.settings import IntervalMethod, Match
 from nuggeteer.statistics.intervals import DRAWS, question_draws
 from nuggeteer.thresholds import Draws, FixedThreshold, ThresholdModel
-from nuggeteer.thresholds.model import Build
 from nuggeteer.thresholds.smooth import SmoothFit
 
 if TYPE_CHECKING:
@@ -127,7 +134,12 @@ class Scorer(Shown):
     @cached_property
     def _fitted(self) -> tuple[ThresholdModel, list[str]]:
         """The model fitted to the verdicts, and what readers should know about that."""
-        return deciding_model(self.collection, self.matcher, self.known, str(self._basis), self.jobs)
+        return deciding_model(self.collection, self.matcher, self.known, self.fit_basis, self.jobs)
+
+    @property
+    def fit_basis(self) -> str:
+        """All that a fit depends on."""
+        return f"{self._basis}|earlier:{earlier_builds(self.collection, self.known)}"
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -200,7 +212,7 @@ class Scorer(Shown):
     def read(self, run: str | Run) -> MatchedRun:
         """Match a run with the key. The run is a name, a file or a `Run`."""
         loaded = run if isinstance(run, Run) else self.collection.run(run)
-        build = Build(self.collection.group(loaded.name), loaded.name)
+        build = build_of(self.collection, self.known, loaded)
         matched = read(loaded, build, self.key, self.matcher, self.known, self.jobs)
         if not matched.decided:
             matched = self._owners.assign(matched)

@@ -10,6 +10,7 @@ import pytest
 
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.ledger import Ledger
+from nuggeteer.collection.runs import run_hash
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.judging.cards import Filter
 from nuggeteer.judging.reading_order import ReadingOrder
@@ -121,6 +122,7 @@ def test_a_verdict_says_what_the_tool_had_guessed_and_whether_it_was_shown(begin
     assert session.card().guess is None, "hidden again with the next nugget"
     first, second = own(session)
     assert first.extra["source"] == "judge"
+    assert first.run_hash == run_hash(session.state.run(0), session.state.key)
     assert first.extra["tool"].startswith("nuggeteer ")
     assert (first.run, second.run) == ("tonight", "tonight")
     assert first.extra["guess"]["shown"] is False

@@ -11,6 +11,7 @@ import pytest
 from nuggeteer.cli.main import main
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.importing import import_verdicts
+from nuggeteer.collection.runs import run_hash
 from nuggeteer.judging.cards import Filter
 from nuggeteer.judging.state import JudgingState, JudgingSubject
 from nuggeteer.reports.html import sheet
@@ -395,6 +396,8 @@ def test_what_is_recorded_with_an_answer_comes_back_with_its_verdicts(demo_page_
     lines = handed_back(seen, tmp_path / "x.jsonl")
     assert lines
     assert all(line["audit"] for line in lines)
+    collection = read_collection(root)
+    assert {line["run_hash"] for line in lines} == {run_hash(collection.run("build-103"), collection.key)}
     import_verdicts(read_collection(root), tmp_path / "x.jsonl", "ann")
     assert main(["score", "--collection", str(root), "build-103", "--audited"]) == 0
 

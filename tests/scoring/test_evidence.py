@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import shutil
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.memory import make_run
-from nuggeteer.scoring.evidence import gather_evidence
+from nuggeteer.collection.runs import run_hash
+from nuggeteer.comparing.diff import diff
+from nuggeteer.formats.canonical import as_line
+from nuggeteer.formats.jsonl import write_jsonl
+from nuggeteer.records import Judgement, RunInfo
+from nuggeteer.scoring.evidence import build_of, builds_of, gather_evidence
+from nuggeteer.scoring.known import known_in
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.trust.crossval import without
 
@@ -98,3 +107,77 @@ def test_by_response_each_judged_text_is_a_unit_to_which_nothing_need_be_carried
     assert (own.clues[:, names.index("responses")] == 0).all()
     assert (own.clues[:, names.index("carried")] == 0).all()
     assert len(evidence) == (scorer.known.taught != -1).sum()
+
+
+def test_builds_of_one_name_are_told_apart_by_their_answers(collect):
+    """The file of `tonight` is overwritten each night. Verdicts of a judging session have the hash of its answers."""
+    nights = [[("q", "a red fox came")], [("q", "it rained")], [("q", "two birds sang")]]
+    first, second, third = ([{"qid": q, "text": t} for q, t in night] for night in nights)
+    empty = collect(NUGGETS, {"tonight": nights[2]}, folder="empty")
+    hashes = [run_hash(make_run(empty, "tonight", rows), empty.key) for rows in (first, second, third)]
+    assert len(set(hashes)) == 3
+    said = [
+        {"qid": "q", "nugget": "1", "text": text, "verdict": True, "run": "tonight"}
+        | ({"run_hash": hash_} if hash_ else {})
+        for text, hash_ in (("a red fox came", hashes[0]), ("two birds sang", hashes[2]), ("it rained", None))
+    ]
+    collection = collect(NUGGETS, {"tonight": nights[2]}, said)
+    known = known_in(collection)
+    builds, of_text = builds_of(collection, known)
+    names = {known.texts[row]: builds[number].run for row, number in enumerate(of_text.tolist())}
+    earlier = f"tonight/{hashes[0]}"
+    assert names == {"a red fox came": earlier, "two birds sang": "tonight", "it rained": "tonight/earlier"}
+    assert {build.system for build in builds} == {collection.group("tonight")}
+    recorded = [
+        replace(make_run(collection, "tonight", rows), recorded="2026-11-19T00:00:00Z") for rows in (first, third)
+    ]
+    assert [build_of(collection, known, run).run for run in recorded] == [earlier, "tonight"]
+    assert build_of(collection, known, collection.run("tonight")).run == "tonight"
+
+
+def test_without_a_hash_a_verdict_is_on_the_run_that_it_names_as_long_as_its_answers_have_the_text(collect):
+    """A part of a response, or a whole answer, in other space and case, is in the answer too."""
+    runs = {"old": [("q", "A red fox came. It rained."), ("q", "| two |\n| birds |")]}
+    whole = "a red fox came. it rained.\n| two |\n| birds |"
+    said = [{**YES, "text": "it rained."}, {**YES, "text": whole, "scope": "answer", "nugget": "2"}]
+    assert not collect(NUGGETS, runs, said).changed_runs
+    assert collect(NUGGETS, runs, [*said, {**YES, "text": "it snowed"}], folder="changed").changed_runs == {"old"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("hashed", [True, False])
+def test_a_change_between_two_nights_is_as_sure_whether_they_have_one_name_or_two(sample, tmp_path, hashed):
+    """Every second answer of the first night was read. Once, builds of one name had no room for a difference."""
+    found = []
+    for first, second in (("tonight", "tonight"), ("monday", "tuesday")):
+        root = shutil.copytree(sample.root, tmp_path / first, ignore=shutil.ignore_patterns(".nuggeteer", "build-*"))
+        old = replace(sample.run("build-102"), name=first, info=RunInfo(first), recorded="2026-11-19T00:00:00Z")
+        for build, name in (("102", first), ("103", second)):
+            shutil.copy(sample.root / "runs" / f"build-{build}.jsonl", root / "runs" / f"{name}.jsonl")
+        manifest = (line for line in (root / "runs.jsonl").read_text().splitlines() if "build-" not in line)
+        (root / "runs.jsonl").write_text("\n".join(manifest) + "\n")
+        key, hash_ = sample.key, run_hash(old, sample.key) if hashed else None
+        said = (
+            Judgement(n.qid, n.nugget, old.answer(q), i % 3 == 0, run=first, scope="answer", run_hash=hash_)
+            for i, (n, q) in enumerate(zip(key.nuggets, key.question.tolist(), strict=True))
+            if q % 2 and old.answered[q]
+        )
+        write_jsonl(root / "judgements" / "x.jsonl", map(as_line, said))
+        found.append(diff(read_collection(root), old if first == second else first, second, ["f3"]).headline.interval)
+    one, two = found
+    assert one.value == pytest.approx(two.value, abs=0.02)
+    assert one.judging[1] - one.judging[0] == pytest.approx(two.judging[1] - two.judging[0], rel=0.12)
+
+
+def test_an_answer_that_two_builds_give_is_guessed_alike_though_one_is_in_the_history_only(collect):
+    said = [{**YES, "run": "monday", "text": "two birds sang"}]
+    nuggets = [*NUGGETS, {"qid": "r", "nugget": "1", "text": "a red fox"}]
+    collection = collect(nuggets, {"tuesday": [("q", "it rained"), ("r", "the fox was red")]}, said)
+    rows = [{"qid": "q", "text": "two birds sang"}, {"qid": "r", "text": "the fox was red"}]
+    monday = replace(make_run(collection, "monday", rows), recorded="2026-11-19T00:00:00Z")
+    for old, new in ((monday, "tuesday"), ("tuesday", monday)):
+        result = diff(collection, old, new, ["recall"])
+        chances = [outcome.probability[2] for outcome in (result.old, result.new)]
+        assert chances[0] == chances[1] != 0
+        assert not result.gain[2]
+        assert not result.loss[2]

@@ -84,7 +84,8 @@ def make_sheet(
                     for nugget in state.known(card.side, card.question)
                 ],
                 # What each verdict is marked with, as in the terminal. The page passes it on without looking.
-                "recorded": {} if card.audit is None else {"audit": dict(card.audit)},
+                "recorded": {"run_hash": state.run_hashes[card.side]}
+                | ({} if card.audit is None else {"audit": dict(card.audit)}),
             }
             for card, costs in zip(cards, each, strict=True)
         ],
