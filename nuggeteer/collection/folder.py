@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import structs
 
 from nuggeteer.collection.answer_key import read_key
 from nuggeteer.collection.contradictions import contradicted_answers, contradictions
@@ -55,7 +56,7 @@ class Collection(Shown):
     def _rows(self) -> Iterator[dict[str, object]]:
         """The runs, with what the manifest says about them."""
         for name in self.run_names:
-            info = self._info(name)
+            info = self.info(name)
             yield {"run": name, "group": self.group(name), "judged": info.judged}
 
     @cached_property
@@ -87,7 +88,7 @@ class Collection(Shown):
     @cached_property
     def judged_runs(self) -> tuple[Run, ...]:
         """The runs that assessors read, according to the manifest. A missing verdict on one of these may mean no."""
-        return tuple(self._run(name) for name in self.run_names if self._info(name).judged != "none")
+        return tuple(self._run(name) for name in self.run_names if self.info(name).judged != "none")
 
     @cached_property
     def assessed_runs(self) -> tuple[Run, ...]:
@@ -166,7 +167,7 @@ class Collection(Shown):
         root = None if named else self.root
         if self.files_of_runs.get(bare_name(path)) == path:
             stored(path, problems)
-        return read_run(path, self._info(bare_name(path)), self.key, self.settings.answers.split, problems, root)
+        return read_run(path, self.info(bare_name(path)), self.key, self.settings.answers.split, problems, root)
 
     def has_run(self, name: str) -> bool:
         """Whether there is a run of that name, or a file."""
@@ -195,8 +196,10 @@ class Collection(Shown):
             return self.manifest[run].group or run
         return UNLISTED if run or not self.manifest else ""
 
-    def _info(self, name: str) -> RunInfo:
-        return self.manifest.get(name, RunInfo(name))
+    def info(self, run: str) -> RunInfo:
+        """What the manifest says about a run, with its group."""
+        listed = self.manifest.get(run)
+        return structs.replace(listed, group=self.group(run)) if listed else RunInfo(run)
 
 
 def read_collection(root: Path | str, allow_empty: bool = False) -> Collection:

@@ -56,7 +56,7 @@ def make_collection(
 def make_run(collection: Collection, name: str, answers: Any) -> Run:
     """A run from rows with `qid` and `text`, in rank order within a question. Nothing of it stays on disk. Its warnings
     are added to the collection's."""
-    info = collection.manifest.get(name, RunInfo(name))
+    info = collection.info(name)
     problems: list[Problem] = []
     with tempfile.TemporaryDirectory(prefix="nuggeteer-") as folder:
         path = Path(folder) / "run.jsonl"

@@ -130,7 +130,7 @@ def nightly(
     history, scorer = History.of(collection.root), nightly_scorer(collection, seed, jobs)
     first = scorer.measures[0]
     loaded = collection.run(run)
-    old = find_old_run(collection, history, loaded, against) if against is not None else None
+    old = find_old_run(collection, history, loaded, against, label) if against is not None else None
     matched = scorer.read(loaded)
     score = scorer.score(matched)
     (recorded,) = history.record(scorer.scores([score]), label, rerun=True)

@@ -16,7 +16,7 @@ import numpy as np
 from nuggeteer.collection.folder import Collection
 from nuggeteer.collection.runs import digest, docids
 from nuggeteer.history.soundness import free_id
-from nuggeteer.records import AnswerKey, Run, RunInfo
+from nuggeteer.records import AnswerKey, Run
 from nuggeteer.scoring.scores import RunScore, Scores
 from nuggeteer.text import length
 
@@ -218,7 +218,7 @@ def as_run(responses: Sequence[StoredResponse], collection: Collection, name: st
     question = np.array([q for q, _, _ in rows], dtype=np.int32)
     counts = np.bincount(question, minlength=len(position))
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    info = collection.manifest.get(name, RunInfo(name))
+    info = collection.info(name)
     return Run(name, info, [text for _, text, _ in rows], ids if any(ids) else None, question, offsets)
 
 

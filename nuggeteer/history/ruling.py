@@ -208,16 +208,18 @@ def find_ruled_against(
     return BriefedRun(collection.run(name)) if name in collection.run_names else None
 
 
-def find_old_run(collection: Collection, history: History, new: Run, name: str) -> BriefedRun:
+def find_old_run(collection: Collection, history: History, new: Run, name: str, label: str | None = None) -> BriefedRun:
     """The run that `--against` names: a run of the collection or a file, or else a recorded build, by its run's name or
-    its label. A run's own name means the earlier build that was recorded under that name."""
+    its label. A run's own name means the earlier build that was recorded under that name; with another `label`, the
+    same answers are another build."""
     if name != new.name and collection.has_run(name):
         return BriefedRun(collection.run(name))
     builds = [build for trend in trends_if_any(history) for build in trend.builds]
     named = [build for build in builds if name in (build.scoring.run, build.scoring.label)]
     named.sort(key=lambda build: (build.scoring.time, build.scoring.build))
     own = [build for build in named if build.scoring.run == name]
-    if name == new.name and own and history.is_last(new, collection.key):
+    is_same = bool(own) and label in (None, own[-1].scoring.label) and history.is_last(new, collection.key)
+    if name == new.name and is_same:
         named.remove(own[-1])
     if named:
         if old := newest_readable(history, collection, named):

@@ -15,6 +15,7 @@ from nuggeteer.comparing.diff import diff
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.history.nightly import MOST_QUESTIONS, Needed, needed_for, nightly, verdicts_on_losses
 from nuggeteer.history.store import History
+from nuggeteer.history.trend import trends
 from nuggeteer.judging.forecast import LIKELY, SURE_REACH, Forecast
 from nuggeteer.scoring.scorer import score
 from nuggeteer.statistics.intervals import REACH, Interval
@@ -163,6 +164,19 @@ def test_against_names_a_run_a_file_a_recorded_build_or_a_label(folder, tmp_path
         run(folder, against="nobody")
     with pytest.raises(NuggeteerError, match="no earlier build of this name is recorded"):
         run(folder, against="tonight")
+    run(folder, label="v2")
+    assert run(folder, against="tonight", label="v3").old.label == "v2", "the same answers, another night"
+    assert run(folder, against="tonight", label="v3").old.label == "v2"
+
+
+def test_systems_that_are_listed_without_a_group_are_not_compared_with_each_other(folder):
+    for name in ("ours", "theirs"):
+        answer(folder, name, 3)
+    write_lines(folder / "runs.jsonl", [{"run": "ours"}, {"run": "theirs"}])
+    assert [run(folder, name).old for name in ("ours", "theirs")] == [None, None]
+    answer(folder, "theirs", 2)
+    assert run(folder, "theirs").old.run.name == "theirs"
+    assert [trend.group for trend in trends(History.of(folder))] == ["ours", "theirs"]
 
 
 def test_the_command_that_is_advised_works_when_both_nights_have_one_name(folder, capsys):
