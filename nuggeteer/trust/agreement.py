@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
-from typing import Annotated
+from itertools import combinations, compress
+from typing import Annotated, Literal
 
 import numpy as np
 from msgspec import field
@@ -22,10 +22,11 @@ from nuggeteer.collection.folder import Collection
 from nuggeteer.display import Framed, Shown
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.fields import Count, Number, Part, about
+from nuggeteer.formats.sentences import responses_in
 from nuggeteer.records import Bools, Ints, Judgement, Vector, number_or_none, ragged
-from nuggeteer.scoring.evidence import gather_evidence
+from nuggeteer.scoring.evidence import builds_of, gather_evidence
 from nuggeteer.scoring.fitted_model import fitted_to
-from nuggeteer.scoring.known import UNKNOWN, YES, VerdictIndex, known_in
+from nuggeteer.scoring.known import UNKNOWN, YES, known_in
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.statistics.coefficients import (
     alpha,
@@ -49,17 +50,19 @@ NO_VERDICT = -1
 
 
 class HeldOutGuesses:
-    """The guess of the tool on every decided pair, as if the system of the pair had not been judged."""
+    """The guess of the tool on every decided pair, as if the system of the pair had not been judged. A pair is a
+    nugget with a judged text or, `by` answer, with an answer of which something was judged."""
 
-    def __init__(self, scorer: Scorer, notify: Callable[[str], None] = lambda line: None) -> None:
-        self.scorer = scorer
-        known: VerdictIndex = scorer.known
+    def __init__(
+        self,
+        scorer: Scorer,
+        notify: Callable[[str], None] = lambda line: None,
+        by: Literal["answer", "response"] = "response",
+    ) -> None:
+        self.scorer, self.by = scorer, by
         self.evidence = gather_evidence(
-            scorer.collection, scorer.matcher, known, scorer.jobs, "response", carried_over=False
+            scorer.collection, scorer.matcher, scorer.known, scorer.jobs, by, carried_over=False
         )
-        self.decided = np.flatnonzero(known.taught != UNKNOWN)
-        counts = scorer.key.counts[known.question]
-        self._begin, _ = ragged(scorer.key.offsets[known.question], counts)
         self.probability = np.full(len(self.evidence), np.nan)
         if scorer.draws is None:
             self.left_out = "nothing: a fixed threshold learns from no verdict"
@@ -83,17 +86,37 @@ class HeldOutGuesses:
     def of(self, texts: Sequence[str], nugget: Ints, question: Ints) -> tuple[Ints, Ints, Vector]:
         """For each pair of a text and a nugget of its question: the tool's verdict, the known verdict, and the tool's
         probability of a yes. Pairs that no person decided have none of these."""
-        known, key = self.scorer.known, self.scorer.key
-        rows = known.rows(list(map(verdict_form, texts)), question)
-        judged = np.flatnonzero(rows >= 0)
-        place = self._begin[rows[judged]] + nugget[judged] - key.offsets[question[judged]]
-        decided = np.isin(place, self.decided)
-        judged, where = judged[decided], np.searchsorted(self.decided, place[decided])
-        tool, known_yes = np.full((2, len(rows)), NO_VERDICT)
-        chance = np.full(len(rows), np.nan)
-        tool[judged], known_yes[judged] = self.yes[where], self.evidence.yes[where]
-        chance[judged] = self.probability[where]
+        units, tool, known_yes = self.evidence.units, *np.full((2, len(nugget)), NO_VERDICT)
+        chance = np.full(len(nugget), np.nan)
+        if self.by == "response":
+            decided, asked = np.flatnonzero(self.scorer.known.taught != UNKNOWN), self._pairs(texts, nugget, question)
+        else:
+            of_answer = units.answers.build * len(self.scorer.key.questions) + units.answers.question
+            decided = of_answer[units.answer] * len(self.scorer.key.nuggets) + units.nugget
+            asked = self._of_answers(texts, question) * len(self.scorer.key.nuggets) + nugget
+        found = np.flatnonzero(np.isin(asked, decided))
+        own = np.searchsorted(decided, asked[found])  # units are in order
+        tool[found], known_yes[found], chance[found] = self.yes[own], self.evidence.yes[own], self.probability[own]
         return tool, known_yes, chance
+
+    def _pairs(self, texts: Sequence[str], nugget: Ints, question: Ints) -> Ints:
+        """The numbers of these pairs among those of all judged texts; −1 where nobody judged the text."""
+        known, key = self.scorer.known, self.scorer.key
+        begin, _ = ragged(key.offsets[known.question], key.counts[known.question])
+        rows = known.rows(list(map(verdict_form, texts)), question)
+        return np.where(rows >= 0, begin[rows] + nugget - key.offsets[question], -1)
+
+    def _of_answers(self, texts: Sequence[str], question: Ints) -> Ints:
+        """The numbers of these answers, by their builds and questions; −1 where nothing of one was judged."""
+        known, split = self.scorer.known, self.scorer.collection.settings.answers.split
+        _, build = builds_of(self.scorer.collection, known)
+        numbers = np.full(len(texts), -1)
+        for i, (text, own) in enumerate(zip(texts, question.tolist(), strict=True)):
+            responses = responses_in(text, split)
+            rows = known.rows(list(map(verdict_form, responses)), np.full(len(responses), own))
+            if len(rows) and rows.min() >= 0:
+                numbers[i] = build[rows[0]] * len(self.scorer.key.questions) + own
+        return numbers
 
 
 class Assessor(Part):
@@ -266,6 +289,10 @@ def agree(
     verdicts, questions = _verdicts(collection), collection.key.question
     guess = HeldOutGuesses(Scorer(collection, seed=seed, jobs=jobs), notify)
     tool, known, probability = guess.of(verdicts.texts, verdicts.nugget, verdicts.question)
+    if any(judgement.scope == "answer" for judgement in collection.judgements):
+        left = tool == NO_VERDICT
+        pairs = list(compress(verdicts.texts, left)), verdicts.nugget[left], verdicts.question[left]
+        tool[left], known[left], probability[left] = HeldOutGuesses(guess.scorer, notify, "answer").of(*pairs)
     guessed, true = guess.yes.astype(np.int64), guess.evidence.yes.astype(np.int64)
     whole = _between(("tool", "known"), guessed, true, questions[guess.evidence.nugget], verdicts.questions)
     machines = zip(verdicts.names[verdicts.people :], verdicts.verdicts[verdicts.people :], strict=True)
@@ -301,6 +328,9 @@ def _known_without(collection: Collection, assessor: str, verdicts: _VerdictTabl
     states = known(list(map(normalised, verdicts.texts)), verdicts.question.astype(np.int32))
     begin, _ = ragged(key.offsets[verdicts.question], key.counts[verdicts.question])
     own = states[begin[:-1] + verdicts.nugget - key.offsets[verdicts.question]]
+    for i in np.flatnonzero(own == UNKNOWN).tolist():
+        whole = known.answers.of_answer(int(verdicts.question[i]), verdicts.texts[i])
+        own[i] = whole.get(int(verdicts.nugget[i]), UNKNOWN)
     return np.select([own == YES, own == UNKNOWN], [1, NO_VERDICT], 0)
 
 

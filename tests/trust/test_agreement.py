@@ -141,6 +141,33 @@ def test_the_tool_has_not_seen_the_answers(folder, sample):
     assert any(before[pair] != after[pair] for pair in others)
 
 
+def test_whole_answers_are_guessed_too_by_what_was_said_of_other_systems(collect):
+    """Turned about, the verdicts on one system change no guess about it."""
+    rng = random.Random(1)
+    words = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta"]
+    texts = {run: [" ".join(rng.sample(words, 3)) + f" {run.upper()}{i}" for i in range(40)] for run in "abc"}
+    nuggets = [{"qid": f"q{i // 2}", "nugget": "1", "text": "alpha beta"} for i in range(0, 40, 2)]
+
+    def chances(turned):
+        judged = [
+            {"qid": f"q{i // 2}", "nugget": "1", "text": f"{own[i]}\n{own[i + 1]}", "scope": "answer", "run": run}
+            | {"verdict": ("alpha" in own[i] + own[i + 1]) ^ (run == turned), "assessor": "ann"}
+            for run, own in texts.items()
+            for i in range(0, 40, 2)
+        ]
+        runs = {run: [(f"q{i // 2}", text) for i, text in enumerate(own)] for run, own in texts.items()}
+        found = agree(collect(nuggets, runs, judged, dict.fromkeys(runs, "none"), folder=f"turned-{turned}"))
+        assert found.tool.each[0].pairs == 60
+        return {d.text: d.tool.probability for d in found.disputes}
+
+    before, after = chances(None), chances("a")
+    same = [text for text in before if text in after and " A" in text]
+    others = [text for text in before if text in after and " A" not in text]
+    assert same
+    assert all(before[text] == after[text] for text in same)
+    assert any(before[text] != after[text] for text in others)
+
+
 def test_of_one_system_the_text_is_left_out(collect):
     """Its verdict turned about, the chance that a text gets stays."""
     rng = random.Random(1)
