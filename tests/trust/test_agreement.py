@@ -156,16 +156,19 @@ def test_whole_answers_are_guessed_too_by_what_was_said_of_other_systems(collect
             for i in range(0, 40, 2)
         ]
         runs = {run: [(f"q{i // 2}", text) for i, text in enumerate(own)] for run, own in texts.items()}
-        found = agree(collect(nuggets, runs, judged, dict.fromkeys(runs, "none"), folder=f"turned-{turned}"))
-        assert found.tool.each[0].pairs == 60
-        return {d.text: d.tool.probability for d in found.disputes}
+        collection = collect(nuggets, runs, judged, dict.fromkeys(runs, "none"), folder=f"turned-{turned}")
+        assert agree(collection).tool.each[0].pairs == 60
+        key = collection.key
+        nugget = np.array([key.nugget_position[one["qid"], "1"] for one in judged])
+        held_out = HeldOutGuesses(Scorer(collection), by="answer")
+        return held_out.of([one["text"] for one in judged], nugget, key.question[nugget])
 
-    before, after = chances(None), chances("a")
-    same = [text for text in before if text in after and " A" in text]
-    others = [text for text in before if text in after and " A" not in text]
-    assert same
-    assert all(before[text] == after[text] for text in same)
-    assert any(before[text] != after[text] for text in others)
+    (tool, known, before), (_, turned, after) = chances(None), chances("a")
+    assert known.tolist() == ["alpha" in own[i] + own[i + 1] for own in texts.values() for i in range(0, 40, 2)]
+    assert (known != turned).tolist() == [True] * 20 + [False] * 40
+    assert (tool == known).mean() > known.mean() > 0.5, "better than always yes"
+    assert (before[:20] == after[:20]).all()
+    assert (before[20:] != after[20:]).any()
 
 
 def test_of_one_system_the_text_is_left_out(collect):
