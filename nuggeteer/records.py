@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from hashlib import blake2b
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -108,6 +109,11 @@ class Nugget(Struct, frozen=True):
     all_of: Annotated[fields.Ids, about("The same for a group that is found if all of them are.")] = ()
 
     @property
+    def hash(self) -> str:
+        """What tells its words from others."""
+        return blake2b("\0".join(self.descriptions).encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
+
+    @property
     def members(self) -> tuple[str, ...]:
         """The ids of what is in a group; empty for a nugget."""
         return self.any_of or self.all_of
@@ -153,6 +159,9 @@ class Judgement(Struct, frozen=True, gc=False):
     ] = False
     run_hash: Annotated[
         str | None, about("A hash of all answers that the run had. Builds of one name are told apart by it.")
+    ] = None
+    nugget_hash: Annotated[
+        str | None, about("A hash of the nugget's words at that time. `check` warns if they have changed since.")
     ] = None
     extra: Extra = field(default_factory=no_extra)
 

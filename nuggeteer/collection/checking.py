@@ -9,12 +9,13 @@ from nuggeteer.collection.contradictions import near_contradictions
 from nuggeteer.collection.folder import Collection, read_files, with_formats
 from nuggeteer.collection.proposals import read_proposals
 from nuggeteer.collection.runs import alike_tags, runs_without_file
+from nuggeteer.display import counted
 from nuggeteer.errors import InputError, Problem
 from nuggeteer.formats.audits import read_audit
 from nuggeteer.formats.canonical import Anything, Verdict, counts_as_known
 from nuggeteer.formats.matches import read_matches
 from nuggeteer.matching.idf import read_table
-from nuggeteer.records import Judgement, Retraction
+from nuggeteer.records import AnswerKey, Judgement, Retraction
 from nuggeteer.text import verdict_form
 
 
@@ -71,6 +72,7 @@ def _check_judgements(
     problems.extend(near_contradictions([v for v in verdicts if counts_as_known(v.record, as_truth)]))
     problems.extend(_idle_retractions(entries, verdicts))
     problems.extend(_unknown_runs(verdicts, {*collection.run_names, *collection.manifest}))
+    problems.extend(_reworded_nuggets(verdicts, collection.key))
     problems.extend(_set_aside(collection.root / "judgements"))
 
 
@@ -101,6 +103,20 @@ def _unknown_runs(verdicts: Sequence[Verdict], runs: Set[str]) -> Iterator[Probl
     for (_, run), those in found.items():
         what = f"unknown run {run!r} ({len(those)} verdicts)"
         remedy = "the verdicts count anyway; correct the name, unless the run was removed on purpose"
+        yield Problem(those[0].file, those[0].line, what, remedy, "warning")
+
+
+def _reworded_nuggets(verdicts: Sequence[Verdict], key: AnswerKey) -> Iterator[Problem]:
+    """Verdicts on nuggets that had other words then: one warning for each nugget and file, at the first such line."""
+    hashes = {(nugget.qid, nugget.nugget): nugget.hash for nugget in key.nuggets}
+    found: dict[tuple[str, str, str], list[Verdict]] = {}
+    for verdict in verdicts:
+        qid, nugget, then = verdict.record.qid, verdict.record.nugget, verdict.record.nugget_hash
+        if then is not None and then != hashes.get((qid, nugget), then):
+            found.setdefault((verdict.file, qid, nugget), []).append(verdict)
+    for (_, qid, nugget), those in found.items():
+        what = f"nugget {nugget!r} of {qid!r} had other words when this was judged ({counted(len(those), 'verdict')})"
+        remedy = "if it means something else now, give it a new id; the verdicts count as they are"
         yield Problem(those[0].file, those[0].line, what, remedy, "warning")
 
 

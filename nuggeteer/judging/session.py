@@ -280,6 +280,7 @@ class Session:
                     scope="answer" if response is None else "response",
                     contradicts=contradicts,
                     run_hash=self.state.run_hashes[asked.side],
+                    nugget_hash=self.state.key.nuggets[nugget].hash,
                     extra=self._extra(asked, nugget),
                 )
                 for nugget, response in about

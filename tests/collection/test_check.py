@@ -310,6 +310,19 @@ def test_texts_that_differ_in_punctuation_only_and_are_judged_otherwise_are_hint
     assert read_collection(folder).problems == []
 
 
+def test_verdicts_on_a_nugget_in_other_words_are_named_once_a_file_and_used(folder):
+    path = folder / "judgements" / "a1.jsonl"
+    said = {**JUDGEMENTS[0], "nugget_hash": read_collection(folder).key.nuggets[0].hash}
+    for text in ("He built a reactor.", "It sank."):
+        add(path, {**said, "text": text, "run": "new"})
+        add(folder / "runs" / "new.jsonl", {"qid": said["qid"], "text": text})
+    assert check(folder) == []
+    write_lines(folder / "nuggets.jsonl", [{**NUGGETS[0], "text": "something else"}, *NUGGETS[1:]])
+    what = f"nugget {said['nugget']!r} of {said['qid']!r} had other words when this was judged (2 verdicts)"
+    assert found(folder) == [("judgements/a1.jsonl", 2, "warning", what)]
+    assert len(read_collection(folder).judgements) == 3
+
+
 def test_a_verdict_that_names_no_run_is_told_once_a_file_and_used(folder):
     """A run of the manifest has a name, whether its file is there or not."""
     path = folder / "judgements" / "a1.jsonl"

@@ -123,6 +123,7 @@ def test_a_verdict_says_what_the_tool_had_guessed_and_whether_it_was_shown(begin
     first, second = own(session)
     assert first.extra["source"] == "judge"
     assert first.run_hash == run_hash(session.state.run(0), session.state.key)
+    assert first.nugget_hash == session.state.key.nuggets[nugget].hash
     assert first.extra["tool"].startswith("nuggeteer ")
     assert (first.run, second.run) == ("tonight", "tonight")
     assert first.extra["guess"]["shown"] is False

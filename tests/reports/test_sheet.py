@@ -397,6 +397,8 @@ def test_what_is_recorded_with_an_answer_comes_back_with_its_verdicts(demo_page_
     assert lines
     assert all(line["audit"] for line in lines)
     collection = read_collection(root)
+    position, nuggets = collection.key.nugget_position, collection.key.nuggets
+    assert all(line["nugget_hash"] == nuggets[position[line["qid"], line["nugget"]]].hash for line in lines)
     assert {line["run_hash"] for line in lines} == {run_hash(collection.run("build-103"), collection.key)}
     import_verdicts(read_collection(root), tmp_path / "x.jsonl", "ann")
     assert main(["score", "--collection", str(root), "build-103", "--audited"]) == 0

@@ -208,7 +208,7 @@ function lines() {
       if (one.gone) result.push({ ...named, retracted: true, at: one.gone, ...about });
       else {
         const said = { verdict: one.kind === "yes", contradicts: one.kind === "opposite" || undefined, at: one.at, reason: one.reason, span: one.span };
-        result.push({ ...data.cards[card].recorded, ...named, docid, ...said, ...about });
+        result.push({ ...data.cards[card].recorded, nugget_hash: nugget.hash, ...named, docid, ...said, ...about });
       }
     }
   };

@@ -145,6 +145,7 @@ def _nugget(state: JudgingState, position: int, cards: Sequence[AnswerCard]) -> 
         "qid": nugget.qid,
         "nugget": nugget.nugget,
         "descriptions": list(nugget.descriptions),
+        "hash": nugget.hash,
         "importance": importance(nugget),
         "tags": list(nugget.tags),
         "examples": shown,
