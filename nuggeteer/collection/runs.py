@@ -174,7 +174,7 @@ def alike_tags(path: Path, manifest: Mapping[str, RunInfo]) -> Iterator[Problem]
         if (name := institution_of(info.run)) and (year := _YEAR.match(info.run)):
             alike.setdefault((name, year[1]), []).append(info)
     for (name, _), runs in alike.items():
-        if len(runs) > 1 and not all(info.group for info in runs):
+        if len({info.group or info.run for info in runs}) > 1 and not all(info.group for info in runs):
             shown = ", ".join(info.run for info in runs[:_SHOWN]) + (", ..." if len(runs) > _SHOWN else "")
             what = f"{shown} look like runs of one institution, and each is guessed from the verdicts on the others"
             yield Problem(str(path), None, what, f'give each its group, such as "group": "{name}"', "warning")
