@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 import shutil
+from types import SimpleNamespace
 
 import pytest
 
 from nuggeteer.cli.main import main
+from nuggeteer.reports.nightly import _advice
 from tests.conftest import write_lines
 
 
@@ -51,6 +53,16 @@ def test_without_a_verdict_it_says_with_what_to_begin_once(here, said):
     )
     assert out.count(begin) == 1
     assert "for questions like these" in out
+
+
+@pytest.mark.parametrize(("minutes", "verdicts", "said"), [(0.4, 1, "1 minute (1 verdict)"), (3, 9, "3 minutes (9 v")])
+def test_one_minute_of_reading_is_likely_to_decide_it_and_so_are_many(minutes, verdicts, said):
+    needed = SimpleNamespace(minutes=minutes, verdicts=verdicts, questions=None)
+    ruling = SimpleNamespace(basis="guessed", strange=())
+    night = SimpleNamespace(asked="b", against="a", old="a", decision="UNDECIDED", ruling=ruling, needed=needed)
+    ((sentence, _),) = _advice(night)
+    assert sentence.startswith(f"Reading for about {said}")
+    assert sentence.endswith(") is likely to decide it:")
 
 
 def test_where_all_is_read_nobody_is_asked_to_read(here, said):
