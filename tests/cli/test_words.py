@@ -77,7 +77,7 @@ def test_the_history_says_what_its_alarm_can_see(here, said):
     for build in ("build-101", "build-102"):
         said("nightly", build)
     out = said("history")
-    assert "No lasting change so far. With 2 builds, only a long fall would show here; for last night, use diff." in out
+    assert "2 builds so far are too few to show a trend; for last night, use diff." in out
     assert "All runs are taken as builds of one system. If not, say so in runs.jsonl." in out
 
 
