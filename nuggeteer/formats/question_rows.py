@@ -45,10 +45,10 @@ def read_answers(
     bundle, chosen = Bundle(), choose(columns)
     rows = [(number, one, raw) for number, one, raw in read_objects(path, bundle, inside=INSIDE)]
     data = Dataset(path, bundle, present_records or Bundle())
-    columns = dict.fromkeys(key for _, row, _ in rows for key in row)
+    keys = list(dict.fromkeys(key for _, row, _ in rows for key in row))
     if rows:
-        _check_columns(path, chosen, columns, bundle)
-    roles = roles_of(columns, chosen)
+        _check_columns(path, chosen, keys, bundle)
+    roles = roles_of(keys, chosen)
     ids = _ids(rows, roles)
     systems = len({text_of(present(row, roles, "run")) for _, row, _ in rows})
     for number, row, raw in rows:
@@ -79,14 +79,14 @@ def read_answers(
 
 
 NULLS = ("null", "NULL")  # how programs write no answer into a table
-NOTHING = (None, [], *NULLS)
+NOTHING: tuple[Any, ...] = (None, [], *NULLS)
 
 
-def _check_columns(path: Path, chosen: Mapping[str, str], present: Mapping[str, Any], bundle: Bundle) -> None:
+def _check_columns(path: Path, chosen: Mapping[str, str], keys: Sequence[str], bundle: Bundle) -> None:
     """Errors about columns that the user names and that are not there. A column of a table may have no cell."""
-    if absent := {role: column for role, column in chosen.items() if column not in present}:
-        columns = dict.fromkeys([*(open_file(path).columns if can_be_opened_again(path) else ()), *present])
-        name_absent(path, absent, list(columns), bundle.problems)
+    if absent := {role: column for role, column in chosen.items() if column not in keys}:
+        columns = open_file(path).columns if can_be_opened_again(path) else []
+        name_absent(path, absent, list(dict.fromkeys([*columns, *keys])), bundle.problems)
 
 
 def _responses(answer: Any) -> str | list[str]:
