@@ -744,6 +744,12 @@ def test_tags_of_other_kinds_are_not_taken_for_an_institution_s(tags):
     assert list(alike_tags(Path("runs.jsonl"), {tag: RunInfo(tag) for tag in tags})) == []
 
 
+def test_a_second_answer_of_a_system_is_in_its_group_already():
+    """A listed run without a group is a group of its own."""
+    manifest = {"gpt35": RunInfo("gpt35"), "gpt35-2": RunInfo("gpt35-2", group="gpt35")}
+    assert list(alike_tags(Path("runs.jsonl"), manifest)) == []
+
+
 def test_only_trecs_runs_have_tags(tmp_path, capsys):
     (tmp_path / "x.csv").write_text(EXAMPLES["qa"])
     words = ["convert", "qa", str(tmp_path / "x.csv"), "--into", str(tmp_path / "c"), "--by-institution"]
