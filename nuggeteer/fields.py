@@ -61,8 +61,15 @@ def _shown(value: Any) -> str:
 
 def string(value: Any) -> str:
     if not isinstance(value, str):
-        raise WrongField(f"is {_kind(value)}, not a string", "put it in quotes")
+        raise WrongField(f"is {_kind(value)}, not a string", "write a text" if value is None else "put it in quotes")
     return value
+
+
+def answer(value: Any) -> str:
+    """What a system said, which may be nothing. In quotes, null would be a word of its answer."""
+    if value is None:
+        raise WrongField("is null, not a string", 'write "" or delete the line if the system said nothing')
+    return string(value)
 
 
 def identifier(value: Any) -> str:
@@ -71,7 +78,7 @@ def identifier(value: Any) -> str:
     if type(value) is int or (type(value) is float and value.is_integer()):
         return str(int(value))
     if not isinstance(value, str):
-        raise WrongField(f"is {_kind(value)}, not a string", "put it in quotes")
+        raise WrongField(f"is {_kind(value)}, not a string", "write an id" if value is None else "put it in quotes")
     if not value or value != value.strip() or not value.isprintable():
         what = f"is {_shown(value)}, which is not a valid id"
         raise WrongField(what, "use printable characters without spaces at the ends")
@@ -211,6 +218,7 @@ Share = Annotated[float, Meta(ge=0, le=1)]
 Weight = Annotated[float, Meta(ge=-LARGEST_WEIGHT, le=LARGEST_WEIGHT, extra={"check": weight})]
 Votes = Annotated[Mapping[str, Literal["vital", "okay"] | Share], Meta(extra={"check": votes})]
 Scores = Annotated[Mapping[str, float], Meta(extra={"check": scores})]
+Answer = Annotated[str, Meta(extra={"check": answer})]
 Time = Annotated[str, Meta(extra={"check": time}, extra_json_schema=_TIME_SCHEMA)]
 Yes = Annotated[bool, Meta(extra={"check": true}, extra_json_schema={"const": True})]
 

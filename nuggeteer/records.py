@@ -237,7 +237,7 @@ class Response(Struct, frozen=True, gc=False):
     """One text that a run returned for a question."""
 
     qid: QuestionId
-    text: Annotated[str, about("What the system answered.")]
+    text: Annotated[fields.Answer, about("What the system answered.")]
     docid: Annotated[str | None, about("The document that it came from.")] = None
     rank: Annotated[
         int | None, about("Its place in the answer. The order of the lines counts; `check` compares it with this.")
@@ -342,12 +342,14 @@ def titles_of(old: Run, new: Run) -> tuple[str, str]:
 @dataclass(frozen=True, repr=False)
 class AnswerKey(Shown):
     """All nuggets, by question (`own`). `groups` are nuggets that count as one. What counts (`vital`, `weight` and so
-    on) is a group at its carrier, and nothing at its other nuggets."""
+    on) is a group at its carrier, and nothing at its other nuggets. `unscored` are the ids of questions that are listed
+    and have no nuggets."""
 
     questions: tuple[Question, ...]
     nuggets: tuple[Nugget, ...]
     offsets: Ints
     groups: tuple[Nugget, ...] = ()
+    unscored: frozenset[str] = frozenset()
 
     def _summary(self) -> str:
         sizes = f"{counted(len(self.questions), 'question')}, {counted(len(self.nuggets), 'nugget')}"
@@ -365,6 +367,12 @@ class AnswerKey(Shown):
     def own(self, question: int) -> slice:
         """Where the nuggets of a question are."""
         return slice(int(self.offsets[question]), int(self.offsets[question + 1]))
+
+    def why_not(self, qid: str) -> tuple[str, str]:
+        """Why an id is that of no scored question, and what to do."""
+        if qid in self.unscored:
+            return f"question {qid!r} has no nuggets", "add nuggets to the question"
+        return f"unknown question {qid!r}", "correct the qid"
 
     @cached_property
     def position(self) -> dict[str, int]:

@@ -25,7 +25,7 @@ from nuggeteer.measures import applicable, headline
 from nuggeteer.measures.base import Measure
 from nuggeteer.records import Run
 from nuggeteer.reports.change_words import difference, difference_span, in_lines, in_words
-from nuggeteer.reports.formatting import between, number, percent
+from nuggeteer.reports.formatting import between, listed, number, percent
 from nuggeteer.scoring.matched_run import MatchedRun
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.scoring.scores import RunScore
@@ -115,7 +115,9 @@ class Nuggets(Shown):
         moved = f"{delta.measure.title} {difference(delta)} (for questions like these {difference_span(delta)})"
         vital = len(result.vital_lost), sum(gained.vital for gained in result.gained)
         names = f"{' → '.join(result.titles)}"
-        self._say(f"{names}: {moved}, vital nuggets: {vital[0]} lost, {vital[1]} gained")
+        claimed = [f"{change.question.qid}/{change.nugget.nugget}" for change in result.claimed]
+        forbidden = f", forbidden and now claimed: {listed(claimed)}" if claimed else ""
+        self._say(f"{names}: {moved}, vital nuggets: {vital[0]} lost, {vital[1]} gained{forbidden}")
         return result
 
     def assert_no_vital_lost(self, run: str | Run, baseline: str | Run, *, most: int = 0, sure: float = SURE) -> Diff:

@@ -97,15 +97,7 @@ def verdict_form_of_normalised(same: str) -> str:
     start, and punctuation at the end, but not a question mark. Quotes and dashes are written in one way. Words, their
     order, numbers and signs stay. A text of which nothing would be left stays whole.
     """
-    text, plain = same, same.isascii()
-    if "[" in text or not plain:
-        text = _CITATION.sub(_unless_part_of_the_sentence, text)
-        text = (text if plain else _FOOTNOTE.sub("", text)).strip()
-    if "*" in text or "_" in text or "`" in text:
-        text = _without_emphasis(text)
-    if text[:1] in _HEAD_BEGINS or ")" in text[1:5] or not plain:
-        head = _HEAD.match(text)
-        text = text[head.end() :] if head else text
+    text, plain = _without_marks(same), same.isascii()
     if not plain:
         text = _LONG_DASH.sub(lambda dash: " - " if dash[1] else "-", text.translate(_STYLES)).strip()
     if " -- " in text:
@@ -117,9 +109,28 @@ def verdict_form_of_normalised(same: str) -> str:
     return text or same
 
 
+def without_marks(text: str) -> str:
+    """A text on one line without citation markers, Markdown's emphasis, and marks of headings and list items. One of
+    which nothing would be left stays whole."""
+    return _without_marks(text) or text
+
+
+def _without_marks(same: str) -> str:
+    text, plain = same, same.isascii()
+    if "[" in text or not plain:
+        text = _CITATION.sub(_unless_part_of_the_sentence, text)
+        text = (text if plain else _FOOTNOTE.sub("", text)).strip()
+    if "*" in text or "_" in text or "`" in text:
+        text = _without_emphasis(text)
+    if text[:1] in _HEAD_BEGINS or ")" in text[1:5] or not plain:
+        head = _HEAD.match(text)
+        text = text[head.end() :] if head else text
+    return text
+
+
 def _unless_part_of_the_sentence(marker: re.Match[str]) -> str:
     """Nothing for a citation; what looks like one after such a word as `in`, or after a single letter, is none."""
-    before = marker.string[max(0, marker.start() - 10) : marker.start()].rpartition(" ")[2]
+    before = marker.string[max(0, marker.start() - 10) : marker.start()].rpartition(" ")[2].casefold()
     attached = not marker[0].startswith(" ")
     keep = before in _PART_OF_THE_SENTENCE or (attached and len(before) == 1 and before.isalpha())
     return marker[0] if keep else ""

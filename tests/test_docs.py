@@ -12,6 +12,7 @@ import pytest
 
 from nuggeteer.cli.main import COMMANDS, main
 from nuggeteer.collection.folder import read_collection
+from nuggeteer.collection.foreign import FORMATS
 from nuggeteer.collection.sample import copy_sample
 from nuggeteer.scoring.scorer import score
 from tests import excerpts
@@ -97,6 +98,16 @@ def test_the_json_in_the_documents_is_json():
     assert len(lines) == 2
     for line in lines:
         assert json.loads(line)["qid"] == "q1"
+
+
+def test_the_page_on_files_names_the_module_of_each_format():
+    page = (ROOT / "docs/reference/files.md").read_text(encoding="utf-8")
+    said = " ".join(page.split("Each is described at the head of its module")[1].split("\n\n")[0].split())
+    others = {
+        name: module for module, names in re.findall(r"`(\w+)` \((`[^)]*`)\)", said) for name in names.split(", ")
+    }
+    modules = {name: format_.recognises.__module__.rpartition(".")[2] for name, format_ in FORMATS.items()}
+    assert {name: others.get(f"`{name}`", name.replace("-", "_")) for name in FORMATS} == modules
 
 
 def test_nothing_in_the_project_names_a_machine_or_a_registry():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import pickle
 import re
@@ -186,6 +187,19 @@ def test_the_language_is_said_in_signature_notes_and_at_night(german, capsys):
     for command in (["score", "b"], ["diff", "a", "b"], ["nightly", "b"]):
         assert main([*command, "--collection", str(german.root)]) == 0
         assert "The language is German (de)" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_after_a_change_of_language_builds_are_scored_again_and_can_be_compared(copy_of_small_sample, tmp_path, capsys):
+    root = copy_of_small_sample(tmp_path / "qa")
+    for build, toml in (("build-101", ""), ("build-102", ""), ("build-103", '[match]\nlanguage = "de"\n')):
+        (root / "nuggeteer.toml").write_text(toml)
+        assert main(["nightly", build, "--collection", str(root)]) in (0, 1)
+    assert "against build-102" in capsys.readouterr().out
+    assert main(["history", "--collection", str(root), "--json", str(tmp_path / "history.json")]) == 0
+    (trend,) = json.loads((tmp_path / "history.json").read_text())["trends"]
+    assert [build["comparable"] for build in trend["builds"]] == [True] * 3
+    assert all("wordfreq-de" in build["signature"] for build in trend["builds"])
 
 
 @pytest.mark.slow

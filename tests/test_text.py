@@ -241,7 +241,9 @@ words_of_a_sentence = st.lists(
 
 
 @given(
-    words_of_a_sentence.filter(lambda text: text[0].isalpha() and not text[-1].isdigit()),  # 5! is a number
+    words_of_a_sentence.filter(  # 5! is a number, and after "ci" an interval may follow
+        lambda text: text[0].isalpha() and not text[-1].isdigit() and not text.endswith(" ci")
+    ),
     st.sampled_from(["", "- ", "* ", "• ", "1. ", "12) ", "(b) ", "# ", "### "]),
     st.sampled_from(["", ".", " [1]", ".[2, 3]", " 【4†x】.", "!", "…", " [^1]."]),
     st.sampled_from(["", "**", "__", "_", "`", "*"]),

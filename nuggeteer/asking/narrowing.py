@@ -389,7 +389,9 @@ def narrow(
         expected = float(plan.ordered.width[count])
         if width is None or total.stopped or not count:
             total.unneeded = sum(len(call.nuggets) for call in plan.ordered.calls[count:])
-            after = expected if width is None else plan.width
+            after = plan.width
+            if width is None and total.labels:  # what was not answered narrows nothing
+                after = read(subject).width if total.left or total.failed else expected
             return Narrowed(total, before, after, plan.worth.checked, width)
         earlier, plan = plan.width, read(subject)
         if plan.width >= earlier:

@@ -70,6 +70,7 @@ class Proposed:
     repeated: int = 0  # facts of the key, or proposed before
     unfounded: int = 0  # facts whose words the text does not have
     failed: list[tuple[str, str]] = field(default_factory=list)  # question, reason
+    unavailable: str | None = None  # why a text had no reply
     left: int = 0
     spent: float = 0.0
 
@@ -157,6 +158,7 @@ class Proposing:
         except Stopped:
             with self._lock:
                 self._result.left += 1
+                self._result.unavailable = spending.unavailable or self._result.unavailable
         finally:
             self.store.release(call)
             with self._lock:
@@ -170,6 +172,8 @@ class Proposing:
         except (Malformed, Refused, Unavailable) as failure:
             store.keep(call, "malformed" if isinstance(failure, Malformed) else "unavailable", spending, str(failure))
             self._fail(call, str(failure))
+            if isinstance(failure, Unavailable):
+                self._result.unavailable = str(failure)
             return
         try:
             facts = read_facts(reply.content)

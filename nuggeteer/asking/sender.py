@@ -42,6 +42,7 @@ class Spending:
 
     cost: float = 0.0
     requests: int = 0
+    unavailable: str | None = None  # why the last request that came to nothing did
 
 
 class Sender:
@@ -116,6 +117,7 @@ class Sender:
             return reply
         except Unavailable as unavailable:
             cost = cost if unavailable.sent else 0.0
+            spending.unavailable = str(unavailable)
             raise
         except Stopped:
             raise

@@ -40,6 +40,7 @@ class Asked:
     seconds: float = 0.0
     labels: Counter[str] = field(default_factory=Counter)
     failed: list[UnansweredPair] = field(default_factory=list)
+    unavailable: set[str] = field(default_factory=set)  # why calls had no reply; the next session makes them again
     left: int = 0  # nuggets that were to be asked about and were not
     unneeded: int = 0  # nuggets that were not asked about, because their verdicts would tell hardly anything
     stopped: str | None = None
@@ -52,6 +53,7 @@ class Asked:
         self.seconds += later.seconds
         self.labels.update(later.labels)
         self.failed += later.failed
+        self.unavailable |= later.unavailable
         self.left, self.stopped = later.left, later.stopped or self.stopped
 
 
@@ -155,10 +157,13 @@ class Session:
         except Unavailable as missing:
             store.keep(call, "unavailable", spending, str(missing))
             self._give_up(call, str(missing))
+            self._asked.unavailable.add(str(missing))
             self._count_in_a_row(True)
         except Stopped:
             if spending.requests:
                 store.keep(call, "unavailable", spending, "stopped")
+            if spending.unavailable is not None:
+                self._asked.unavailable.add(spending.unavailable)
             self._queue.waiting.appendleft(call)
             raise
         else:

@@ -25,6 +25,7 @@ EXAMPLES = """\
   nuggeteer ask aurora --judge gpt --all
   nuggeteer ask documents.jsonl --judge gpt --propose documents
 """
+UNANSWERED = "nothing was answered; the same command asks again"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -121,6 +122,8 @@ def run(args: argparse.Namespace) -> int:
         store.close()
     ledger = str(store.path.relative_to(collection.root))
     output.show(args, report, judge, run.name, asked, ledger, narrowed)
+    if asked.unavailable and not asked.calls:
+        raise NuggeteerError(f"{judge.name}: {'; '.join(sorted(asked.unavailable))}; {UNANSWERED}")
     if asked.stopped and asked.stopped not in report.STOPPED:
         raise NuggeteerError(f"{judge.name}: {asked.stopped}; what was answered before is kept")
     return 0
@@ -132,6 +135,7 @@ def _propose(args: argparse.Namespace, collection: Collection, judge: JudgeSetti
     from nuggeteer.asking.prompts import own_prompt
     from nuggeteer.asking.proposing import PROMPT, Proposing, texts_of
     from nuggeteer.asking.sender import Sender
+    from nuggeteer.errors import NuggeteerError
     from nuggeteer.reports import asked as report
 
     Client(judge).close()
@@ -144,6 +148,8 @@ def _propose(args: argparse.Namespace, collection: Collection, judge: JudgeSetti
             output.warn(proposing.store.problems)
             proposing.store.close()
     output.show_with(args, report.proposals_as_json, report.draw_proposals, judge, run.name, found)
+    if found.unavailable and not found.texts:
+        raise NuggeteerError(f"{judge.name}: {found.unavailable}; {UNANSWERED}")
     return 0
 
 

@@ -15,7 +15,7 @@ EXAMPLES = """\
 
 exit code:
   0  every file was read, also one of a kind that is not known
-  2  a file has an error, is empty, or cannot be read
+  2  a file has an error, is empty, or nothing in it is understood
 """
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -74,7 +75,8 @@ def read_key(root: Path, problems: list[Problem]) -> AnswerKey:
     if not scored and not errors_in(problems):
         problems.append(Problem(str(path), None, "no nugget in this file", "describe at least one"))
     ordered = [nuggets[qid][name] for qid in scored for name in sorted(nuggets[qid], key=natural_order)]
-    return make_key([questions.get(qid) or Question(qid, "") for qid in scored], ordered)
+    key = make_key([questions.get(qid) or Question(qid, "") for qid in scored], ordered)
+    return dataclasses.replace(key, unscored=frozenset(questions.keys() - set(scored)))
 
 
 def _read_questions(path: Path, root: Path, problems: list[Problem]) -> tuple[dict[str, Question], dict[str, int]]:

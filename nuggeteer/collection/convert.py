@@ -18,7 +18,7 @@ from typing import Any
 
 from msgspec import structs
 
-from nuggeteer.collection.foreign import format_of
+from nuggeteer.collection.foreign import FORMATS, format_of
 from nuggeteer.collection.names import refuse_file
 from nuggeteer.collection.runs import institution_of
 from nuggeteer.errors import NuggeteerError, Problem, stop_at_errors
@@ -89,9 +89,9 @@ def convert_into(
     problems = [problem for bundle in bundles for problem in bundle.problems]
     stop_at_errors(problems)
     counts = [counts_of(bundle) for bundle in bundles]
-    for path, count in zip(files, counts, strict=True):
-        if not any(count.values()):
-            raise NuggeteerError(f"{path}: nothing was found in it; check that it is in the format {name}")
+    for path, bundle, count in zip(files, bundles, counts, strict=True):
+        if not understood(count):
+            raise NuggeteerError(f"{path}: {_nothing(bundle)}; check that it is in the format {name}")
     sources = [(f"{name}-{bare_name(path)}", bundle) for path, bundle in zip(files, bundles, strict=True)]
     new = not (folder.is_dir() and any(folder.iterdir()))
     if format_.whole_answers and (new or read_settings(folder / "nuggeteer.toml").answers.split == "sentences"):
@@ -159,10 +159,26 @@ def counts_of(bundle: Bundle) -> dict[str, int]:
     }
 
 
+def _nothing(bundle: Bundle) -> str:
+    """Why a file has no record: the first line that was not understood, if there are any."""
+    if not bundle.garbled or not bundle.problems:
+        return "nothing was found in it"
+    first = bundle.problems[0]
+    return f"nothing in it was understood ({'' if first.line is None else f'line {first.line}: '}{first.what})"
+
+
+def understood(counts: Mapping[str, int]) -> bool:
+    """Whether a file has any record, and not only lines that are kept aside."""
+    return any(counts[kind] for kind in ("questions", "nuggets", "runs", "responses", "judgements"))
+
+
 def convert_out(name: str, folder: Path | str, target: Path | str, run: str | None = None) -> int:
     """Write a collection's key, or one of its runs, as a foreign file. Returns the number of lines."""
     format_, folder, target = format_of(name), Path(folder), Path(target)
     _refuse_own_file(folder, target)
+    if not format_.of_run and not format_.of_key:
+        written = ", ".join(one for one, other in FORMATS.items() if other.of_run or other.of_key)
+        raise NuggeteerError(f"the format {name} can be read, not written; those that can be: {written}")
     bundle = _without_groups(read_bundle(folder))
     if format_.of_run:
         if run is None or run not in bundle.responses:
@@ -211,7 +227,7 @@ JUDGEMENT = {
     "at": "times",
     "reason": "reasons",
     "span": "marked words",
-    "partial": "partial support",
+    "partial": "marks of partial support",
 }
 
 
@@ -291,7 +307,7 @@ def _responses(found: Counter[str], before: Sequence[Response], after: Sequence[
     for place, response in alone.items():
         if place in second and second[place].text != response.text:
             same = second[place].text.split() == response.text.split()
-            found["white space of texts" if same else "texts of responses"] += 1
+            found["texts with other white space" if same else "texts of responses"] += 1
     for field, called in RESPONSE.items():
         lost = sum(bool(getattr(one, field)) for place, one in first.items() if place[0] in several and place[1])
         found[f"{called} of responses"] += lost

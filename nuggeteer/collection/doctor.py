@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from nuggeteer.collection.checking import check
-from nuggeteer.collection.convert import counts_of
+from nuggeteer.collection.convert import counts_of, understood
 from nuggeteer.collection.foreign import FORMATS, Format, recognised
 from nuggeteer.collection.names import find_collection, holds_key, run_files
 from nuggeteer.collection.own_files import OWN_FILES, Step, own_kind
@@ -48,7 +48,7 @@ class Finding:
     left_out: Mapping[str, int] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
     steps: tuple[Step, ...] = ()
-    unreadable: bool = False  # empty, or nothing that we could read whatever its kind
+    unreadable: bool = False  # empty, or nothing in it could be read or understood
 
     @property
     def known(self) -> bool:
@@ -75,6 +75,9 @@ def examine(path: Path | str, collection: Path | str | None = None) -> Finding:
             counts = kind.count(path, problems)
         except InputError as error:
             counts, problems = {}, list(error.problems)
+        if opening.columns and not any(counts.values()):
+            problems.append(Problem(str(path), None, "there is no row in it", "name another file", "warning"))
+            return Finding(path, kind.about, None, counts, problems=tuple(problems), unreadable=True)
         home = next((one for one in (path.parent, path.parent.parent) if holds_key(one)), None)
         if home is not None and (own == "responses" or path.name in IN_PLACE or path.parent.name in IN_PLACE):
             steps: tuple[Step, ...] = (_in_place(path, own, _named(home)),)
@@ -109,7 +112,9 @@ def _foreign(path: Path, name: str, format_: Format, folder: str) -> Finding:
     except InputError as error:
         return finding(problems=error.problems)
     counts = counts_of(bundle)
-    steps = tuple(_steps(path, name, format_, bundle, folder)) if any(counts.values()) else ()
+    if not understood(counts):
+        return finding(counts, bundle.unused, bundle.left_out, tuple(bundle.problems), unreadable=True)
+    steps = tuple(_steps(path, name, format_, bundle, folder))
     return finding(counts, bundle.unused, bundle.left_out, tuple(bundle.problems), steps)
 
 

@@ -282,11 +282,10 @@ def _read_judgements(folder: Path, key: AnswerKey, problems: list[Problem]) -> l
     for entry in read_folder(folder, problems):
         file, line, record = entry.file, entry.line, entry.record
         if (record.qid, record.nugget) not in key.nugget_position:
-            what, remedy = f"unknown question {record.qid!r}", "the verdict is not used; correct the qid"
+            what, remedy = key.why_not(record.qid)
             if record.qid in key.position:
-                what = f"question {record.qid!r} has no nugget {record.nugget!r}"
-                remedy = "the verdict is not used; correct the nugget"
-            problems.append(Problem(file, line, what, remedy, "warning"))
+                what, remedy = f"question {record.qid!r} has no nugget {record.nugget!r}", "correct the nugget"
+            problems.append(Problem(file, line, what, f"the verdict is not used; {remedy}", "warning"))
             continue
         if isinstance(record, Judgement) and (wrong := record.flaw):
             remedy = "what is partly supported or contradicted has the verdict false"

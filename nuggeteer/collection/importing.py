@@ -136,7 +136,7 @@ def _read(path: Path, key: AnswerKey, split: Split, problems: list[Problem]) -> 
     for entry in found.verdicts:
         file, line, record = entry.file, entry.line, entry.record
         if record.qid not in key.position:
-            problems.append(Problem(file, line, f"unknown question {record.qid!r}", "correct the qid"))
+            problems.append(Problem(file, line, *key.why_not(record.qid)))
         elif (record.qid, record.nugget) not in key.nugget_position:
             what = f"question {record.qid!r} has no nugget {record.nugget!r}"
             problems.append(Problem(file, line, what, "correct the nugget"))
@@ -159,7 +159,7 @@ def _assignments(path: Path, key: AnswerKey, split: Split, problems: list[Proble
     for qid in bundle.questions:
         if qid not in key.position:
             line = next(line for (_, asked), line in lines.items() if asked == qid)
-            problems.append(Problem(str(path), line, f"unknown question {qid!r}", "correct the qid"))
+            problems.append(Problem(str(path), line, *key.why_not(qid)))
     scope: Scope = "answer" if split == "sentences" else "response"
     verdicts = [
         Entry(str(path), lines[j.run, j.qid], structs.replace(j, assessor=None, scope=scope))

@@ -78,8 +78,9 @@ def read_run(
         docids.append(docid)
         question.append(place)
     for qid, (line, count) in unknown.items():
-        what = f"unknown question {qid!r} ({count} response{'' if count == 1 else 's'})"
-        problems.append(Problem(str(path), line, what, "not scored; correct the qid", "warning"))
+        what, remedy = key.why_not(qid)
+        what = f"{what} ({counted(count, 'response')})"
+        problems.append(Problem(str(path), line, what, f"not scored; {remedy}", "warning"))
     owners = np.array(question, dtype=np.int32)
     if len(owners) and bool((np.diff(owners) < 0).any()):
         order = np.argsort(owners, kind="stable")
@@ -103,7 +104,7 @@ def read_run(
         problems.append(Problem(str(path), None, what, "it scores 0, and only with --allow-empty", "warning"))
     for i in np.flatnonzero(counts == 0) if whole and len(owners) else ():
         what = f"{NO_ANSWER} {key.questions[i].qid!r}"
-        problems.append(Problem(str(path), None, what, "it scores 0", "warning"))
+        problems.append(Problem(str(path), None, what, "that scores 0", "warning"))
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     return Run(name or bare_name(path), info, texts, docids if any(docids) else None, owners, offsets, parts)
 
@@ -119,7 +120,7 @@ def _odd_answers(path: Path, key: AnswerKey, answers: Mapping[int, tuple[str, ..
         yield Problem(str(path), None, what, remedy, "warning")
     for at, texts in answers.items():
         if all(map(says_nothing, texts)):
-            what, remedy = f"{NO_WORDS} {key.questions[at].qid!r}", "it scores 0; look at what the system wrote"
+            what, remedy = f"{NO_WORDS} {key.questions[at].qid!r}", "that scores 0; look at what the system wrote"
             yield Problem(str(path), None, what, remedy, "warning")
 
 
@@ -177,7 +178,7 @@ def alike_tags(path: Path, manifest: Mapping[str, RunInfo]) -> Iterator[Problem]
         if (name := institution_of(info.run)) and (year := _YEAR.match(info.run)):
             alike.setdefault((name, year[1]), []).append(info)
     for (name, _), runs in alike.items():
-        if len(runs) > 1 and not all(info.group for info in runs):
+        if len({info.group or info.run for info in runs}) > 1 and not all(info.group for info in runs):
             shown = ", ".join(info.run for info in runs[:_SHOWN]) + (", ..." if len(runs) > _SHOWN else "")
             what = f"{shown} look like runs of one institution, and each is guessed from the verdicts on the others"
             yield Problem(str(path), None, what, f'give each its group, such as "group": "{name}"', "warning")

@@ -99,7 +99,7 @@ class Bundle:
             for response in responses:
                 words[run, response.qid] += not says_nothing(response.text)
         empty = [qid for (_, qid), count in words.items() if not count]
-        self.warn_of_questions(path, empty, "with an empty answer", "it scores 0; correct that if something was said")
+        self.warn_of_questions(path, empty, "with an empty answer", "each scores 0; correct that if something was said")
         for run, responses in self.responses.items():
             answers = by_question(responses).values()
             self.problems += same_answers(path, [tuple(response.text for response in own) for own in answers], run)

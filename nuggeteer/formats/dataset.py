@@ -3,11 +3,13 @@
 - A question without an id is the one of the collection with the same text (`text.normalised`), or a new one: q1, q2,
   and so on.
 - A run answers a question once. A second answer belongs to the run NAME-2, and so on, and a warning says so.
-- A run that the file names, by a model or a provider, is a system of its own and listed in the manifest. One that is
-  called by the user or like the file is not: such runs are builds of one system.
+- A run that the file names, by a model or a provider, is a system of its own and listed in the manifest. Where the
+  run's name is not the system's, as of NAME-2, its group is the system's name: both are builds of it. A run that is
+  called by the user or like the file is not listed: such runs are builds of one system.
 - A right answer (a reference) becomes the nuggets of a question that has none: one for each sentence; several right
-  answers are the descriptions of one nugget. A reference that is a letter of a choice, or only yes or no, states no
-  fact and is left out. The nuggets have `"source": "reference"`.
+  answers in a list are the descriptions of one nugget. Of different references in several rows only the first is used:
+  nobody knows whether they say the same. A reference that is a letter of a choice, or only yes or no, states no fact
+  and is left out. The nuggets have `"source": "reference"`.
 - An answer or a question without words is kept. A warning counts these, and those that are missing.
 
 Which key of an object, or which column of a table, is the question, the answer and so on, its name says: its role. The
@@ -24,7 +26,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from nuggeteer.errors import NuggeteerError, did_you_mean
+from nuggeteer.display import counted
+from nuggeteer.errors import NuggeteerError, Problem, did_you_mean
 from nuggeteer.formats import sentences
 from nuggeteer.formats.bundle import Bundle, as_id, as_json
 from nuggeteer.records import Importance, Judgement, Nugget, Pair, Question, Response, RunInfo, Scope
@@ -51,6 +54,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "nugget_id": ("nuggetid", "factid"),
     "docid": ("docid", "documentid"),
 }
+_SHOWN = 20  # columns that are named
 _BREAKS = re.compile(r"[\s_-]+")
 
 
@@ -61,6 +65,7 @@ class Dataset:
         self.path, self.bundle, self.present = path, bundle, present
         self._by_text = {normalised(q.text): q.qid for q in present.questions.values() if q.text.strip()}
         self._references: dict[str, list[str]] = {}
+        self._other_references: list[str] = []  # the questions of those that differ from the first
         self._facts: dict[str, dict[str, Nugget]] = {}
         for nugget in present.nuggets:
             for text in nugget.descriptions:
@@ -95,8 +100,17 @@ class Dataset:
         names = (f"q{number}" for number in count(first))
         return next(n for n in names if n not in self.present.questions and n not in self.bundle.questions)
 
-    def answer(self, run: str, qid: str, text: str, docid: str | None = None, system: bool = True, **extra: Any) -> str:
-        """Add an answer of a system, or of a build of the user's own. Returns the name of its run."""
+    def answer(
+        self,
+        run: str,
+        qid: str,
+        text: str | Sequence[str],
+        docid: str | None = None,
+        system: str | None = None,
+        **extra: Any,
+    ) -> str:
+        """Add an answer, in one response or several. `system` is the name of the system that the file gives; without
+        one, the answer is of a build of the user's own. Returns the name of its run."""
         name, number = run, 1
         while (name, qid) in self._answered:
             number += 1
@@ -105,8 +119,10 @@ class Dataset:
             self._again[run] += 1
         self._answered.add((name, qid))
         if system:
-            self.bundle.runs.setdefault(name, RunInfo(name))
-        self.bundle.responses.setdefault(name, []).append(Response(qid, text, docid, extra=extra))
+            self.bundle.runs.setdefault(name, RunInfo(name, group=None if name == system else system))
+        own = self.bundle.responses.setdefault(name, [])
+        for place, one in enumerate([text] if isinstance(text, str) else text):
+            own.append(Response(qid, one, docid, extra={} if place else extra))
         return name
 
     def no_answer(self, qid: str) -> None:
@@ -129,9 +145,11 @@ class Dataset:
         """Remember right answers to a question: a text, or a list of alternatives."""
         texts = [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, str) and one.strip()]
         if texts and all(NO_FACT.fullmatch(text) for text in texts):
-            self.bundle.left_out["references that state no fact (a letter, yes or no)"] += 1
+            self.bundle.left_out["references without a fact (a letter, yes or no)"] += 1
         elif texts:
-            self._references.setdefault(qid, []).extend(texts)
+            first = self._references.setdefault(qid, texts)
+            if set(map(normalised, texts)) != set(map(normalised, first)):
+                self._other_references.append(qid)
 
     def has(self, qid: str, nugget: str) -> bool:
         """Whether a question has a nugget with this id."""
@@ -170,9 +188,11 @@ class Dataset:
 
     def finish(self) -> Bundle:
         """The bundle, with nuggets from references, and with notes on what was read."""
+        unused = set[str]()
         for qid, texts in self._references.items():
             if self._facts.get(qid):
                 self.bundle.unused["references of questions that have nuggets"] += 1
+                unused.add(qid)
                 continue
             different: dict[str, str] = {}
             for text in texts:
@@ -180,8 +200,13 @@ class Dataset:
             texts = list(different.values())
             for one in [texts] if len(texts) > 1 else [[text] for text in sentences.split(texts[0])]:
                 self.fact(qid, one, source=SOURCE)
+        others = Counter(qid for qid in self._other_references if qid not in unused)
+        what = f"with {counted(others.total(), 'other reference')} in later rows, left out"
+        remedy = "the first one is kept; if another is right too, write it as a description of its nugget"
+        self.bundle.warn_of_questions(self.path, list(others), what, remedy)
         for run, times in self._again.items():
-            what = f"{run} answers {times} questions again; these answers are the runs {run}-2 and so on"
+            again = counted(times, "question")
+            what = f"{run} answers {again} again; second answers are the run {run}-2, and so on"
             self.bundle.warn(self.path, None, what, "fine if the questions were asked several times")
         self._warn_of_nothing()
         return self.bundle
@@ -192,7 +217,7 @@ class Dataset:
         remedy = "who judges will see the answers alone; add the questions"
         self.bundle.warn_of_questions(self.path, without, "without a text", remedy)
         self.bundle.warn_of_empty_answers(self.path)
-        remedy = "it scores 0; add what the system said"
+        remedy = "each scores 0; add what the system said"
         self.bundle.warn_of_questions(self.path, self._unanswered, "whose answer is null or missing", remedy)
 
 
@@ -237,6 +262,15 @@ def choose(columns: Sequence[str]) -> dict[str, str]:
             roles = [role for role in NAMES if role != "row"]
             raise NuggeteerError(f"columns: {did_you_mean(role, roles)}{role!r} is none of {', '.join(roles)}")
     return chosen
+
+
+def name_absent(path: Path, chosen: Mapping[str, str], columns: Sequence[str], problems: list[Problem]) -> None:
+    """Errors about columns, or keys, that the user gives a role and that are not among these."""
+    for role, column in chosen.items():
+        if column not in columns:
+            shown = ", ".join(columns[:_SHOWN]) + (", ..." if len(columns) > _SHOWN else "")
+            what = f"--columns {role}={column}: there is no column {column!r}"
+            problems.append(Problem(str(path), None, what, f"{did_you_mean(column, columns)}the columns are: {shown}"))
 
 
 def present(row: Mapping[str, Any], roles: Mapping[str, str], role: str) -> Any:

@@ -56,10 +56,10 @@ def read_log(path: Path, present_records: Bundle | None = None, run: str | None 
         if not isinstance(sample, dict):
             bundle.not_understood(path, number, as_json(sample), "a sample that is not an object")
             continue
-        qid = _add(path, number, sample, name, run is None, data, bundle)
+        qid = _add(path, number, sample, name, None if run else name, data, bundle)
         if qid is not None and sample.get("error"):
             failed.append(qid)
-    bundle.warn_of_questions(path, failed, "whose sample ended with an error", "its answer may be cut off")
+    bundle.warn_of_questions(path, failed, "whose sample ended with an error", "such an answer may be cut off")
     return data.finish()
 
 
@@ -75,7 +75,7 @@ def _warn_of_status(path: Path, header: dict[str, Any], bundle: Bundle) -> None:
 
 
 def _add(
-    path: Path, number: int, sample: dict[str, Any], run: str, system: bool, data: Dataset, bundle: Bundle
+    path: Path, number: int, sample: dict[str, Any], run: str, system: str | None, data: Dataset, bundle: Bundle
 ) -> str | None:
     """Add a sample. Returns the id of its question, if it has one."""
     attached = sample.get("attachments")

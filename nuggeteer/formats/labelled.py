@@ -111,7 +111,7 @@ def _annotations(task: dict[str, Any], bundle: Bundle) -> Iterator[Label]:
     bundle.left_out["predictions"] += len(_list(task.get("predictions")))
     for one in _list(task.get("annotations", task.get("completions"))):
         if not isinstance(one, dict) or one.get("was_cancelled"):
-            bundle.left_out["annotations that were skipped"] += 1
+            bundle.left_out["skipped annotations"] += 1
             continue
         by = one.get("completed_by")
         by = by.get("email") or by.get("id") if isinstance(by, dict) else by
@@ -141,9 +141,9 @@ def _responses(record: dict[str, Any], bundle: Bundle) -> Iterator[Label]:
     for name, given in responses.items() if isinstance(responses, dict) else ():
         for one in _list(given):
             if not isinstance(one, dict) or one.get("status") in ("draft", "discarded"):
-                bundle.left_out["responses that were drafted or discarded"] += 1
+                bundle.left_out["drafted or discarded responses"] += 1
             else:
-                bundle.unused["responses without a status, which may be drafts"] += "status" not in one
+                bundle.unused["responses without a status (draft or not)"] += "status" not in one
                 yield Label(name, one.get("value"), _assessor(one.get("user_id")), None)
 
 
@@ -154,7 +154,7 @@ def _flat_record(number: int, record: dict[str, Any], raw: str, bundle: Bundle) 
             users, states = (_list(record.get(f"{key}.{part}")) for part in ("users", "status"))
             for place, value in enumerate(_list(given)):
                 if place < len(states) and states[place] in ("draft", "discarded"):
-                    bundle.left_out["responses that were drafted or discarded"] += 1
+                    bundle.left_out["drafted or discarded responses"] += 1
                     continue
                 by = users[place] if place < len(users) else None
                 labels.append(Label(key.removesuffix(".responses"), value, _assessor(by), None))
@@ -185,13 +185,13 @@ def _bundle_of(
         scope, shown = data.find_answer(name, qid, answer), (name, qid, answer)
         if shown not in runs:  # the same answer stands with each of its nuggets
             rest = rest_of(record.fields, list(roles.values()), bundle)
-            runs[shown] = name if scope else data.answer(name, qid, answer, None, own is not None, **rest)
+            runs[shown] = name if scope else data.answer(name, qid, answer, None, own, **rest)
         data.reference(qid, present(record.fields, roles, "reference"))
         nugget = _nugget(data, qid, record.fields, roles)
         for label in record.labels:
             said = label.verdict
             if nugget is None or said is None or label.name != verdict_label:
-                bundle.left_out[f"labels {label.name:.40}"] += 1
+                bundle.left_out[f"labels of {label.name:.40}"] += 1
                 continue
             by, at, of = label.assessor, label.at, scope or "response"
             data.verdict(Judgement(qid, nugget, answer, *said, run=runs[shown], assessor=by, at=at, scope=of))

@@ -84,8 +84,8 @@ class _Reader:
         """Add the nuggets of a question or claim, and of what is within it."""
         facts = self._facts(item)
         if not facts:
-            what = "questions with the aggregator NOT or SUM" if _aggregator(item) in _UNREPRESENTED else None
-            self.bundle.left_out[what or "questions and claims that state no fact"] += 1
+            what = "with the aggregator NOT or SUM" if _aggregator(item) in _UNREPRESENTED else "without a fact"
+            self.bundle.left_out[f"{'questions' if 'question' in item else 'claims'} {what}"] += 1
         importance: Importance = "vital"
         if (found := item.get("importance")) is not None:
             importance = found if found in ("vital", "okay") else "unrated"
@@ -107,7 +107,7 @@ class _Reader:
             if depth < DEEPEST:
                 self.add(inner, bank, within or first, depth + 1)
             else:
-                self.bundle.left_out[f"nuggets more than {DEEPEST} deep within others"] += 1
+                self.bundle.left_out[f"nuggets within more than {DEEPEST} others"] += 1
 
     def _facts(self, item: dict[str, Any]) -> list[tuple[str, ...]]:
         claim, question = item.get("claim"), item.get("question")

@@ -145,7 +145,9 @@ def read_objects(
     except InputError as error:
         bundle.problems.extend(error.problems)
     if not number and not bundle.problems:
-        bundle.problems.append(Problem(str(path), None, "has no object and no row", "name another file", "warning"))
+        bundle.problems.append(
+            Problem(str(path), None, "there is no object and no row in it", "name another file", "warning")
+        )
 
 
 def _numbered(

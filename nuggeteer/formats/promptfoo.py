@@ -71,7 +71,7 @@ def read_results(path: Path, present_records: Bundle | None = None, run: str | N
             rest = rest_of({**result, **{f"vars.{k}": v for k, v in variables.items() if k not in used}}, _USED, bundle)
             own = _run(result, several)
             called = own if run is None else run if len(names) == 1 else f"{run}-{own}"
-            name = data.answer(called, qid, output, system=run is None or len(names) > 1, **rest)
+            name = data.answer(called, qid, output, system=own if called != run else None, **rest)
         for judged in _assertion_results(result):
             _add(data, bundle, qid, judged, None if output is None else (name, output))
     return data.finish()
@@ -105,7 +105,7 @@ def _add(data: Dataset, bundle: Bundle, qid: str, judged: dict[str, Any], answer
     if kind in ALL + ANY and len(values) == 1:
         values = [one.strip() for one in values[0].split(",") if one.strip()]
     if kind not in ONE + ANY + ALL or not values:
-        bundle.left_out[f"{kind:.40} assertion(s)"] += 1
+        bundle.left_out[f"{kind:.40} assertions"] += 1
         return
     passed = judged.get("pass")
     claimed = passed != forbidden if isinstance(passed, bool) else None

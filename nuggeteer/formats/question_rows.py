@@ -5,10 +5,11 @@
     input, actual_output, expected_output, ...           DeepEval's datasets
     {"testCases": [{"input", "actualOutput", "expectedOutput", "metricsData", ...}]}  DeepEval's results of a test run
 
-Each row is an answer to a question; the run is named in the row, or called like the file, or as the user says. A name
-that the user gives stands before those of several runs. Which names are which, and what becomes of references and of
-questions without ids, `dataset` says. All other keys are kept under `as_found`, and counted: contexts and the scores of
-metrics are about whole answers, and no command uses them. Conversations of several turns are left out and counted.
+Each row is an answer to a question. If it is a list of texts, each of them is a response. The run is named in the row,
+or called like the file, or as the user says. A name that the user gives stands before those of several runs. Which
+names are which, and what becomes of references and of questions without ids, `dataset` says. All other keys are kept
+under `as_found`, and counted: contexts and the scores of metrics are about whole answers, and no command uses them.
+Conversations of several turns are left out and counted.
 
 A run is written with `qid`, `question`, `answer`, `run` and what was kept: the responses to a question are joined by
 line feeds into one answer, which has the first docid.
@@ -21,9 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from nuggeteer.formats.bundle import Bundle, by_question, kept
-from nuggeteer.formats.dataset import Dataset, choose, present, rest_of, roles_of, text_of
+from nuggeteer.formats.dataset import Dataset, choose, name_absent, present, rest_of, roles_of, text_of
 from nuggeteer.formats.jsonl import bare_name
-from nuggeteer.formats.objects import Opening, read_objects
+from nuggeteer.formats.objects import Opening, can_be_opened_again, open_file, read_objects
 
 INSIDE = ("testCases",)
 USED = ("qid", "row", "question", "answer", "reference", "run", "docid")
@@ -44,7 +45,10 @@ def read_answers(
     bundle, chosen = Bundle(), choose(columns)
     rows = [(number, one, raw) for number, one, raw in read_objects(path, bundle, inside=INSIDE)]
     data = Dataset(path, bundle, present_records or Bundle())
-    roles = roles_of(dict.fromkeys(key for _, row, _ in rows for key in row), chosen)
+    keys = list(dict.fromkeys(key for _, row, _ in rows for key in row))
+    if rows:
+        _check_columns(path, chosen, keys, bundle)
+    roles = roles_of(keys, chosen)
     ids = _ids(rows, roles)
     systems = len({text_of(present(row, roles, "run")) for _, row, _ in rows})
     for number, row, raw in rows:
@@ -64,17 +68,30 @@ def read_answers(
         used = [roles[role] for role in USED if role in roles and (role != "row" or ids)]
         rest = rest_of(row, used, bundle)
         data.reference(name, present(row, roles, "reference"))
-        if answer is not None and answer not in NULLS:
+        if answer not in NOTHING:
             own = text_of(present(row, roles, "run")) if systems > 1 or run is None else None
             called = "-".join(filter(None, (run, own))) or bare_name(path)
             docid = text_of(present(row, roles, "docid"))
-            data.answer(called, name, text_of(answer) or "", docid, own is not None, **rest)
+            data.answer(called, name, _responses(answer), docid, own, **rest)
         elif "answer" in roles:
             data.no_answer(name)
     return data.finish()
 
 
 NULLS = ("null", "NULL")  # how programs write no answer into a table
+NOTHING: tuple[Any, ...] = (None, [], *NULLS)
+
+
+def _check_columns(path: Path, chosen: Mapping[str, str], keys: Sequence[str], bundle: Bundle) -> None:
+    """Errors about columns that the user names and that are not there. A column of a table may have no cell."""
+    if absent := {role: column for role, column in chosen.items() if column not in keys}:
+        columns = open_file(path).columns if can_be_opened_again(path) else []
+        name_absent(path, absent, list(dict.fromkeys([*columns, *keys])), bundle.problems)
+
+
+def _responses(answer: Any) -> str | list[str]:
+    several = isinstance(answer, list) and all(isinstance(one, str) for one in answer)
+    return answer if several else text_of(answer) or ""
 
 
 def _ids(rows: Sequence[tuple[int, Mapping[str, Any], str]], roles: Mapping[str, str]) -> dict[int, Any]:

@@ -3,7 +3,8 @@
 Each clause of the answers is a fact (Babko-Malaya 2008, §3.2.2). So is each time, place and manner together with its
 clause, each title with its person, and each number with the noun that it counts. Facts of one type with the same
 meaning form a nug, and the most precise of them becomes the proposed nugget. Text without a finite verb is proposed as
-whole sentences, and so is all text if there is no parser.
+whole sentences, and so is all text if there is no parser. Citation markers and Markdown's marks are no part of a fact,
+and are left out.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from nuggeteer.gale.nuggetizer import Found, Nuggetizer, pieces
 from nuggeteer.gale.nugs import classes, containment
 from nuggeteer.gale.templates import Template
 from nuggeteer.records import Nugget
-from nuggeteer.text import normalised, words
+from nuggeteer.text import normalised, without_marks, words
 
 NAMES = ("PER", "GPE", "ORG")  # a name alone is not a fact
 MODIFIERS = ("TMP", "LOC", "MOD", "NUM")  # these are not facts without their clause or noun
@@ -92,7 +93,7 @@ def _facts(answers: Sequence[Snippet], nuggetizer: Nuggetizer | None, template: 
 def _words_of(text: str, nugget: Found) -> str:
     """The words of a nugget as a fact: a modifier or a number together with its clause or noun."""
     merged = union((Extent(nugget.spans), Extent(nugget.clause)))
-    return " ".join(_LEADING.sub("", " ".join(piece.split())) for piece in pieces(text, merged))
+    return without_marks(" ".join(_LEADING.sub("", " ".join(piece.split())) for piece in pieces(text, merged)))
 
 
 def _sentences(answer: Snippet) -> Iterator[Fact]:
@@ -101,7 +102,7 @@ def _sentences(answer: Snippet) -> Iterator[Fact]:
     for end, after in [*(match.span() for match in _END.finditer(answer.text)), (length, length)]:
         sentence = " ".join(answer.text[start:end].split())
         if sentence:
-            yield Fact(sentence, answer, ((start, end),), None)
+            yield Fact(without_marks(sentence), answer, ((start, end),), None)
         start = after
 
 

@@ -24,7 +24,7 @@ from nuggeteer.history.ruling import rule_by_settings
 from nuggeteer.history.store import History
 from nuggeteer.history.trend import nugget_timelines, trends
 from nuggeteer.judging.reading_order import suggest
-from nuggeteer.measures import DEFAULT, parse
+from nuggeteer.measures import DEFAULT, applicable, headline, parse
 from nuggeteer.reports import changes, history, problems, scores
 from nuggeteer.reports.suggestions import SuggestedVerdict
 from nuggeteer.scoring.matched_run import MatchedRun
@@ -42,7 +42,7 @@ class Reading:
     def __init__(self, folder: Path) -> None:
         self.root = folder.resolve()
         self._state: object = None
-        self._scorers: dict[str, Scorer] = {}
+        self._scorers: dict[str | None, Scorer] = {}
         self._matched: dict[tuple[str, str], MatchedRun] = {}
         self._lock = Lock()
 
@@ -54,16 +54,16 @@ class Reading:
             listed = problems.as_json(found)["problems"]
             result: dict[str, Any] = {"errors": len(errors_in(found))}
             if not result["errors"]:
-                collection = self._scorer(DEFAULT[0].name).collection
+                collection = self._scorer().collection
                 sizes = {"questions": len(collection.key.questions), "nuggets": len(collection.key.nuggets)}
                 verdicts = {"verdicts": len(collection.judgements), "machine_verdicts": len(collection.machine)}
                 result |= {"runs": list(collection.run_names), **sizes, **verdicts}
             return _as_shown({**result, **_first_rows("problems", listed, most)})
 
-    def score(self, run: str, measure: str = DEFAULT[0].name, most: int = 20) -> dict[str, Any]:
+    def score(self, run: str, measure: str | None = None, most: int = 20) -> dict[str, Any]:
         """The scores of a run, each with a 95 % interval and its two parts: from guessed verdicts (judging),
         and from the choice of questions (sampling). `lowest_questions` are the `most` questions with the lowest
-        score by `measure`, such as f3, recall, precision, pyramid_f3."""
+        score by `measure`, such as f3, recall, precision, pyramid_f3; by default f3, or rubric where the key is one."""
         with self._reading():
             scorer = self._scorer(measure)
             scored = scorer.scores([scorer.score(self._read(scorer, run))])
@@ -74,7 +74,7 @@ class Reading:
             rows = sorted(own.pop("per_question"), key=lambda row: (row[name] is None, row[name]))
             return _as_shown({**result, "runs": [{**own, **_first_rows("lowest_questions", rows, most)}]})
 
-    def diff(self, old: str, new: str, measure: str = DEFAULT[0].name, most: int = 20) -> dict[str, Any]:
+    def diff(self, old: str, new: str, measure: str | None = None, most: int = 20) -> dict[str, Any]:
         """What changed from the run `old` to the run `new`: the difference of each score with its interval and
         p, and the nuggets lost and gained with their probability and the passages. `doubtful` changes are less
         probable than not. At most `most` of each are listed, those with the largest effect first. `decision` is
@@ -101,7 +101,7 @@ class Reading:
             return _as_shown({**history.as_json(shown, limit), "problems": list(map(str, recorded.problems))})
 
     def suggest(
-        self, run: str, against: str | None = None, measure: str = DEFAULT[0].name, most: int = 10
+        self, run: str, against: str | None = None, measure: str | None = None, most: int = 10
     ) -> dict[str, Any]:
         """The answers whose reading would narrow the score of `run`, or its difference to `against`, most, and the
         nuggets to look for in them. A person judges them with `nuggeteer judge RUN`; an agent does not."""
@@ -120,7 +120,7 @@ class Reading:
         """Whether the answer of `run` to the question `qid` has a nugget, known or guessed, with what
         probability, by which passage, and which words and judged texts speak for it and against it."""
         with self._reading():
-            scorer = self._scorer(DEFAULT[0].name)
+            scorer = self._scorer()
             key = scorer.key
             place = key.nugget_position.get((qid, nugget))
             if place is None:
@@ -155,11 +155,16 @@ class Reading:
                 found.append((str(path), about.st_size, about.st_mtime_ns))
         return found
 
-    def _scorer(self, measure: str) -> Scorer:
-        name = parse(measure).name
+    def _scorer(self, measure: str | None = None) -> Scorer:
+        """The scorer of a measure; of the first one of every command, if none is named."""
+        name = None if measure is None else parse(measure).name
         if name not in self._scorers:
-            others = (other for other in DEFAULT if other.name != name)
-            self._scorers[name] = Scorer(read_collection(self.root), [parse(name), *others])
+            collection = read_collection(self.root)
+            first = headline(collection.key) if name is None else parse(name)
+            if first.name not in self._scorers:
+                others = (other for other in applicable(DEFAULT, collection.key) if other.name != first.name)
+                self._scorers[first.name] = Scorer(collection, [first, *others])
+            self._scorers[name] = self._scorers[first.name]
         return self._scorers[name]
 
     def _read(self, scorer: Scorer, run: str) -> MatchedRun:

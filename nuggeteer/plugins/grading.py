@@ -12,7 +12,7 @@ from nuggeteer.collection.memory import make_run
 from nuggeteer.collection.names import find_collection
 from nuggeteer.display import Shown
 from nuggeteer.errors import NoSuchName
-from nuggeteer.measures import DEFAULT, parse
+from nuggeteer.measures import DEFAULT, applicable, headline, parse
 from nuggeteer.records import Nugget, number_or_none
 from nuggeteer.reports.formatting import chance, number
 from nuggeteer.scoring.scorer import Scorer
@@ -27,6 +27,19 @@ class GradedNugget:
     found: bool
     known: bool
     probability: float | None
+
+    @property
+    def forbidden(self) -> bool:
+        return self.nugget.importance == "forbidden"
+
+    @property
+    def claimed(self) -> bool:
+        """Whether the answer claims it although it is forbidden."""
+        return self.forbidden and self.found
+
+    @property
+    def missing(self) -> bool:
+        return not self.forbidden and not self.found
 
     def __str__(self) -> str:
         sure = "known" if self.known else "guess" if self.probability is None else chance(self.probability)
@@ -55,23 +68,38 @@ class GradedAnswer(Shown):
     @property
     def missing(self) -> tuple[GradedNugget, ...]:
         """The vital nuggets that the answer has not."""
-        return tuple(one for one in self.nuggets if one.nugget.importance == "vital" and not one.found)
+        return tuple(one for one in self.nuggets if one.nugget.importance == "vital" and one.missing)
+
+    @property
+    def claimed(self) -> tuple[GradedNugget, ...]:
+        """The forbidden nuggets that the answer claims."""
+        return tuple(one for one in self.nuggets if one.claimed)
+
+    @property
+    def title(self) -> str:
+        """What the chosen measure is called."""
+        return parse(next(iter(self.scores))).title
 
     def __str__(self) -> str:
-        """The score, and a line for each nugget: what is missing first, and what is vital before the rest."""
-        order = sorted(self.nuggets, key=lambda one: (one.found, one.nugget.importance != "vital"))
-        title = parse(next(iter(self.scores))).title
-        return "\n".join([f"{title} {number(self.score)}", *map(str, order)])
+        """The score, and a line for each nugget: what is claimed though forbidden first, then what is missing, and what
+        is vital before the rest."""
+        order = sorted(
+            self.nuggets,
+            key=lambda one: (not one.claimed, not one.missing, one.forbidden, one.nugget.importance != "vital"),
+        )
+        return "\n".join([f"{self.title} {number(self.score)}", *map(str, order)])
 
 
 class Grader(Shown):
     """A collection that scores single answers. It is read once, and its model is fitted once."""
 
-    def __init__(self, collection: Path | str | None = None, measure: str = DEFAULT[0].name) -> None:
+    def __init__(self, collection: Path | str | None = None, measure: str | None = None) -> None:
+        """`measure` is the chosen one. Without it, it is the first one of every command."""
         read = read_collection(collection or find_collection())
         self._collection = replace(read, allow_empty=True)  # an empty answer is an answer
-        chosen = parse(measure)
-        self._scorer = Scorer(self._collection, [chosen, *(other for other in DEFAULT if other != chosen)])
+        chosen = headline(read.key) if measure is None else parse(measure)
+        others = (other for other in applicable(DEFAULT, read.key) if other != chosen)
+        self._scorer = Scorer(self._collection, [chosen, *others])
         self._by_text = {
             normalised(question.text): question.qid for question in read.key.questions if question.text.strip()
         }

@@ -12,14 +12,14 @@ from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import TaskState
 
 from nuggeteer.errors import NoSuchName
-from nuggeteer.measures import DEFAULT
 from nuggeteer.plugins.grading import Grader
 
 
 @scorer(metrics=[mean(), stderr()])  # type: ignore[untyped-decorator]
-def nuggets(collection: str | None = None, measure: str = DEFAULT[0].name) -> Scorer:
-    """The score of each answer by a measure, with its nuggets in the metadata. A sample whose question is not in the
-    collection, or whose score is undefined, stays out of the mean."""
+def nuggets(collection: str | None = None, measure: str | None = None) -> Scorer:
+    """The score of each answer by a measure, with its nuggets in the metadata. Without one, by that which is the first
+    of every command. A sample whose question is not in the collection, or whose score is undefined, stays out of the
+    mean."""
     grader = Grader(collection, measure)
 
     async def score(state: TaskState, target: Target) -> Score:

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.measures import DEFAULT
 from nuggeteer.plugins.grading import Grader
 
 SETTINGS = ("collection", "measure", "threshold")
@@ -21,8 +20,8 @@ _grader = cache(Grader)
 
 
 def get_assert(output: Any, context: dict[str, Any]) -> dict[str, Any]:
-    """promptfoo's grading of an output. It passes if no vital nugget is missing or, if `config` has a `threshold`, if
-    its score reaches that. What cannot be scored fails, with the reason."""
+    """promptfoo's grading of an output. It passes if no vital nugget is missing and none is claimed that is forbidden
+    or, if `config` has a `threshold`, if its score reaches that. What cannot be scored fails, with the reason."""
     try:
         return _graded(output, context)
     except NuggeteerError as error:
@@ -40,10 +39,11 @@ def _graded(output: Any, context: dict[str, Any]) -> dict[str, Any]:
         raise NuggeteerError(f"config.threshold is {threshold!r}; write a number")
     collection = config.get("collection")
     folder = None if collection is None else Path(str(collection))
-    grader = _grader(folder, config.get("measure", DEFAULT[0].name))
+    grader = _grader(folder, config.get("measure"))
     answer = grader.grade(grader.find((context.get("vars") or {}).values()), output)
     if answer.score is None:
-        raise NuggeteerError(f"question {answer.qid!r} has no vital nugget, so this measure is undefined for it")
-    passed = not answer.missing if threshold is None else answer.score >= threshold
+        undefined = f"{answer.title} is undefined for question {answer.qid!r}"
+        raise NuggeteerError(f"{undefined}, which has no nugget that this measure asks for")
+    passed = not answer.missing and not answer.claimed if threshold is None else answer.score >= threshold
     named = {name: value for name, value in answer.scores.items() if value is not None}
     return {"pass": passed, "score": answer.score, "reason": str(answer), "namedScores": named}

@@ -151,11 +151,17 @@ def draw(
     say(out, f"{judge.name} gave {counted(total, 'verdict')} on {run} in {counted(asked.calls, 'call')}{requests}.")
     if total:
         say(out, f"  {verdicts}; price {price(asked.spent)}; {asked.seconds:.0f} s", f"  They are in {ledger}.")
-    if asked.failed:
-        say(out, f"{counted(len(asked.failed), 'nugget')} without a verdict, which count for nothing:")
-        say(out, *(f"  {pair.qid}/{pair.nugget}: {pair.reason}" for pair in asked.failed[:FAILED_SHOWN]))
-        if len(asked.failed) > FAILED_SHOWN:
-            say(out, f"  and {len(asked.failed) - FAILED_SHOWN:,} more; --again asks for them again")
+    failed = [pair for pair in asked.failed if pair.reason not in asked.unavailable]
+    if failed:
+        verb = "counts" if len(failed) == 1 else "count"
+        say(out, f"{counted(len(failed), 'nugget')} without a verdict, which {verb} for nothing:")
+        say(out, *(f"  {pair.qid}/{pair.nugget}: {pair.reason}" for pair in failed[:FAILED_SHOWN]))
+        more = f"and {len(failed) - FAILED_SHOWN:,} more; " if len(failed) > FAILED_SHOWN else ""
+        say(out, f"  {more}--again asks for {'it' if len(failed) == 1 else 'them'} again")
+    if asked.unavailable and asked.calls:
+        lost = len(asked.failed) - len(failed)
+        about = f" about {counted(lost, 'nugget')}" if lost else ""
+        say(out, f"No reply{about}: {'; '.join(sorted(asked.unavailable))}. The same command asks again.")
     if asked.left:
         why = STOPPED.get(asked.stopped or "", asked.stopped or "stopped")
         say(out, f"{counted(asked.left, 'nugget')} not asked about: {why}. The same command goes on.")
@@ -168,7 +174,9 @@ def _draw_narrowed(out: Console, judge: JudgeSettings, narrowed: Narrowed) -> No
     if asked.unneeded:
         rest = counted(asked.unneeded, "nugget")
         say(out, f"{rest} not asked about: more verdicts would hardly narrow the score.")
-    widths = f"{number(narrowed.before)} wide, and about {number(narrowed.after)} with these verdicts"
+    widths = f"{number(narrowed.before)} wide"
+    if asked.labels:
+        widths += f", and about {number(narrowed.after)} with these verdicts"
     if narrowed.width is not None and narrowed.after > narrowed.width and not asked.left:
         far = f"Not {number(narrowed.width)} wide: more verdicts of {judge.name} would hardly narrow the score."
         say(out, f"{far} nuggeteer plan says what would.")

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from rich.console import Console
 
 from nuggeteer.fields import Count, Number, Part, about, copied
-from nuggeteer.reports.formatting import number, percent, span
+from nuggeteer.reports.formatting import counted, number, percent, span
 from nuggeteer.reports.model import AsTruth
 from nuggeteer.reports.terminal import fixed, left, paragraph, right, say, table
 from nuggeteer.trust.crossval import Crossval, LeftOutRun
@@ -52,7 +52,7 @@ def as_json(result: Crossval) -> dict[str, Any]:
 
 def draw(out: Console, result: Crossval) -> None:
     how = f"Matcher: {result.matcher}. Threshold model: {result.model}."
-    say(out, f"{result.groups} groups of runs, each left out in turn. {how}")
+    say(out, f"{counted(result.groups, 'group')} of runs, each left out in turn. {how}")
     if result.as_truth:
         say(out, f"Verdicts of machines count as a human's: {', '.join(result.as_truth)}.")
     out.print()
@@ -78,7 +78,7 @@ def draw(out: Console, result: Crossval) -> None:
     out.print()
     held = "" if result.coverage95 is None else f"; {percent(result.coverage95)} of the intervals hold the true score"
     tau, pearson, rmse = (number(value) for value in (runs.kendall_tau, runs.pearson, runs.rmse))
-    out.print(f"{runs.n} runs: Kendall's tau {tau}, Pearson {pearson}, rmse {rmse}{held}.")
+    out.print(f"{counted(runs.n, 'run')}: Kendall's tau {tau}, Pearson {pearson}, rmse {rmse}{held}.")
 
 
 def _row(name: str, quality: GuessQuality) -> list[str]:

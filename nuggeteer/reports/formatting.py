@@ -79,7 +79,7 @@ def lacks_interval(interval: Interval) -> bool:
 
 def signed_span(low: float | None, high: float | None) -> str:
     """The two ends of an interval of differences, with enough digits to tell them apart, up to six."""
-    if low is None or high is None:
+    if low is None or high is None or math.isnan(low) or math.isnan(high):
         return UNDEFINED
     digits = 3
     while digits < 6 and low < high and f"{low:+.{digits}f}" == f"{high:+.{digits}f}":

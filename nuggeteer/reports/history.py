@@ -292,8 +292,11 @@ def _remarks(trend: Trend, first: int) -> Iterator[str]:
     if level > 1:
         since = "since then" if trend.alarm.changes else "so far"
         needed = builds_until_alarm(level)
-        shows = f"only a fall that lasts {needed} builds" if needed <= LONG else "only a long fall"
-        yield f"No lasting change {since}. With {level} builds, {shows} would show here; for last night, use diff."
+        if needed > LONG:
+            yield f"{level} builds {since} are too few to show a trend; for last night, use diff."
+        else:
+            shows = f"only a fall that lasts {needed} builds would show here"
+            yield f"No lasting change {since}. With {level} builds, {shows}; for last night, use diff."
     unlike = [build for build in trend.builds[first:] if build.unlike]
     if unlike:
         why = list(dict.fromkeys(part for build in unlike for part in build.unlike))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from textwrap import wrap
@@ -22,6 +23,7 @@ if TYPE_CHECKING:  # each command needs one of these
     from nuggeteer.collection.importing import Imported
 
 MOST = 5  # keys that are listed, of those that nothing uses
+_PLURAL = re.compile(r"s(?=$| (?:of|that|with|within|without|whose)\b)")  # of the noun itself, the first one
 KINDS = 3  # kinds of problems that are shown of each file
 NOT_KNOWN = "These are a machine's verdicts: they are kept and compared, but do not count as known."
 AS_TRUTH = "These are a machine's verdicts, and they count as a human's ([judgements] as_truth in nuggeteer.toml)."
@@ -106,7 +108,9 @@ class ExaminedFile(Part):
 
     file: str
     known: Annotated[bool, about("false if nothing can be done with the file as it is.")]
-    broken: Annotated[bool, about("Whether it has an error, is empty, or cannot be read; then the exit code is 2.")]
+    broken: Annotated[
+        bool, about("Whether it has an error, is empty, or nothing in it is understood; then the exit code is 2.")
+    ]
     about: str
     format: Annotated[str | None, about("Its name for `convert`; null for our own files.")]
     counts: Annotated[
@@ -256,7 +260,8 @@ def _listed(counts: Mapping[str, int], most: int | None = None) -> str:
 
 
 def _several(count: int, what: str) -> str:
-    return f"{count:,} {what.removesuffix('s') if count == 1 and ' ' not in what else what}"
+    """A count with what it counts, whose noun may stand before others: 1 result without an output."""
+    return f"{count:,} {_PLURAL.sub('', what, count=1) if count == 1 else what}"
 
 
 def _draw_problems(out: Console, finding: Finding) -> None:

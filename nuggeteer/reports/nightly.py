@@ -249,7 +249,7 @@ def _advice(night: Night) -> Iterator[tuple[str, list[str]]]:
                 yield "Begin with:", arguments
         elif night.needed.minutes is not None:
             minutes, verdicts = counted(max(ceil(night.needed.minutes), 1), "minute"), night.needed.verdicts or 0
-            yield f"About {minutes} of reading ({counted(verdicts, 'verdict')}) are likely to decide it:", arguments
+            yield f"Reading for about {minutes} ({counted(verdicts, 'verdict')}) is likely to decide it:", arguments
         elif night.needed.questions is not None:
             begun = "All is read" if night.all_read else "Reading these will hardly decide it"
             yield f"{begun}; about {counted(night.needed.questions, 'question')} would decide it.", []

@@ -146,6 +146,47 @@ def test_a_server_that_is_not_there_costs_nothing_and_says_where(ask_folder, mon
     assert {pair.reason for pair in asked.failed} == {f"cannot connect to {server.url}/chat/completions"}
 
 
+@pytest.mark.parametrize("more", [[], ["--all"], ["--max-calls", "1"], ["--propose", "answers"]])
+def test_a_server_that_is_not_there_is_said_once_and_nothing_else_is(ask_folder, monkeypatch, capsys, more):
+    """It exited with 0 after "about 0.142 with these verdicts", without any, or "--max-calls is reached" alone."""
+    monkeypatch.setattr("nuggeteer.asking.sender.FIRST_PAUSE", 0.01)
+    with FakeServer() as server:
+        root = ask_folder(server)
+    assert main(["ask", "night", *more, "--collection", str(root)]) == 2
+    said = capsys.readouterr()
+    missing = f"cannot connect to {server.url}/chat/completions"
+    assert said.err.splitlines()[-1] == f"nuggeteer: fake: {missing}; nothing was answered; the same command asks again"
+    assert "these verdicts" not in said.out
+    assert "--again" not in said.out
+
+
+def test_a_server_that_goes_away_is_said_beside_what_it_has_answered(ask_folder, monkeypatch, capsys):
+    monkeypatch.setattr("nuggeteer.asking.sender.FIRST_PAUSE", 0.01)
+    calls = []
+    with FakeServer(always=lambda request: calls.append(request) or (Fault(503) if len(calls) > 1 else None)) as server:
+        root = ask_folder(server, concurrency=1)
+        assert main(["ask", "night", "--all", "--collection", str(root)]) == 0
+        out = " ".join(capsys.readouterr().out.split())
+        assert "fake gave 5 verdicts on night in 1 call " in out
+        assert "No reply about 5 nuggets: the server says 503: no. The same command asks again." in out
+        assert "--again" not in out
+        server.always = None
+        assert main(["ask", "night", "--all", "--collection", str(root)]) == 0
+    assert "fake gave 5 verdicts on night in 1 call." in capsys.readouterr().out
+
+
+def test_what_is_not_answered_does_not_narrow(ask_folder, capsys):
+    """The width after a session that was stopped is that of what it was told, not of all that it wanted to ask."""
+    with FakeServer() as server:
+        root = ask_folder(server, questions=4, concurrency=1)
+        assert main(["ask", "night", "--max-calls", "1", "--collection", str(root), "--json", str(root / "a")]) == 0
+        first = json.loads((root / "a").read_text())["width"]
+        assert main(["ask", "night", "--max-calls", "1", "--collection", str(root), "--json", str(root / "b")]) == 0
+        second = json.loads((root / "b").read_text())["width"]
+    assert first["after"] == pytest.approx(second["before"])
+    assert "and about" in capsys.readouterr().out
+
+
 def test_a_reply_that_never_ends_is_cut_off(ask_folder, monkeypatch):
     monkeypatch.setattr("nuggeteer.asking.client.LARGEST_REPLY", 1000)
     monkeypatch.setattr("nuggeteer.asking.sender.FIRST_PAUSE", 0.01)

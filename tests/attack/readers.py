@@ -106,6 +106,7 @@ NOT_READERS = {
     "formats.bundle.Bundle.warn_of_questions": "names a file",
     "formats.bundle.Bundle.worded": "names a file",
     "formats.dataset.Dataset.__init__": "names a file",
+    "formats.dataset.name_absent": "names a file",
     "collection.convert.losses": "the readers of formats",
     "collection.answer_key.group_problems": "names a file",
     "plugins.grading.Grader.__init__": "read_collection",

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 import shutil
+from types import SimpleNamespace
 
 import pytest
 
 from nuggeteer.cli.main import main
+from nuggeteer.reports.nightly import _advice
 from tests.conftest import write_lines
 
 
@@ -53,6 +55,16 @@ def test_without_a_verdict_it_says_with_what_to_begin_once(here, said):
     assert "for questions like these" in out
 
 
+@pytest.mark.parametrize(("minutes", "verdicts", "said"), [(0.4, 1, "1 minute (1 verdict)"), (3, 9, "3 minutes (9 v")])
+def test_one_minute_of_reading_is_likely_to_decide_it_and_so_are_many(minutes, verdicts, said):
+    needed = SimpleNamespace(minutes=minutes, verdicts=verdicts, questions=None)
+    ruling = SimpleNamespace(basis="guessed", strange=())
+    night = SimpleNamespace(asked="b", against="a", old="a", decision="UNDECIDED", ruling=ruling, needed=needed)
+    ((sentence, _),) = _advice(night)
+    assert sentence.startswith(f"Reading for about {said}")
+    assert sentence.endswith(") is likely to decide it:")
+
+
 def test_where_all_is_read_nobody_is_asked_to_read(here, said):
     out = said("nightly", "aurora")
     assert "100 % known" in out
@@ -65,7 +77,7 @@ def test_the_history_says_what_its_alarm_can_see(here, said):
     for build in ("build-101", "build-102"):
         said("nightly", build)
     out = said("history")
-    assert "No lasting change so far. With 2 builds, only a long fall would show here; for last night, use diff." in out
+    assert "2 builds so far are too few to show a trend; for last night, use diff." in out
     assert "All runs are taken as builds of one system. If not, say so in runs.jsonl." in out
 
 

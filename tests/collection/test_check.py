@@ -7,6 +7,7 @@ import json
 import orjson
 import pytest
 
+from nuggeteer.cli.main import main
 from nuggeteer.collection.checking import check
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.errors import InputError, Problem
@@ -208,6 +209,7 @@ CONFLICTS = {
         "warning",
         "unknown question 'q9' (1 response)",
     ),
+    "answer that is null": ("runs/new.jsonl", {"qid": "q1", "text": None}, "error", "'text' is null, not a string"),
     "verdict on no question": (
         "judgements/a1.jsonl",
         {**JUDGEMENTS[0], "qid": "q9"},
@@ -416,11 +418,48 @@ def test_the_same_verdict_twice_is_no_problem(folder):
 def test_a_question_that_a_run_does_not_answer_is_told(folder):
     write_lines(folder / "runs" / "new.jsonl", RUN[:1])
     (problem,) = check(folder)
-    assert str(problem) == f"{folder}/runs/new.jsonl: no answer to question 'q2'; it scores 0"
+    assert str(problem) == f"{folder}/runs/new.jsonl: no answer to question 'q2'; that scores 0"
     collection = read_collection(folder)
     assert collection.problems == []
     collection.run("new")
     assert collection.problems == [problem]
+
+
+def test_an_answer_that_is_null_is_not_to_be_put_in_quotes(folder):
+    """It would be the word null."""
+    add(folder / "runs" / "new.jsonl", {"qid": "q1", "text": None})
+    add(folder / "runs" / "new.jsonl", {"qid": None, "text": "a"})
+    remedies = ['write "" or delete the line if the system said nothing', "write an id"]
+    assert [problem.remedy for problem in check(folder)] == remedies
+
+
+def test_a_question_without_nuggets_is_not_called_unknown(folder):
+    """Its id is right: there is nothing to correct in it."""
+    add(folder / "questions.jsonl", {"qid": "q10", "text": "Why?"})
+    run = add(folder / "runs" / "new.jsonl", {"qid": "q10", "text": "So."})
+    verdict = add(folder / "judgements" / "a1.jsonl", {**JUDGEMENTS[0], "qid": "q10"})
+    assert [(p.line, p.what, p.remedy) for p in check(folder)][1:] == [
+        (verdict, "question 'q10' has no nuggets", "the verdict is not used; add nuggets to the question"),
+        (run, "question 'q10' has no nuggets (1 response)", "not scored; add nuggets to the question"),
+    ]
+
+
+@pytest.mark.parametrize("said", ["", " \n"])
+def test_questions_without_an_answer_are_one_line_of_each_run(folder, said, capsys):
+    """There was a line for each, in every run."""
+    qids = [f"q{number}" for number in range(1, 8)]
+    write_lines(folder / "questions.jsonl", [{"qid": qid, "text": "Who?"} for qid in qids])
+    write_lines(folder / "nuggets.jsonl", [{**NUGGETS[0], "qid": qid} for qid in qids])
+    write_lines(folder / "runs" / "new.jsonl", [RUN[0], *({"qid": qid, "text": said} for qid in qids[1:] if said)])
+    assert main(["check", "--collection", str(folder)]) == 0
+    what = "no words in the answer to" if said else "no answer to"
+    remedy = "that scores 0; look at what the system wrote" if said else "that scores 0"
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == [
+        f"warning {folder}/runs/old.jsonl: no answer to 5 questions: 'q3', 'q4', 'q5', 'q6', 'q7'; that scores 0",
+        f"warning {folder}/runs/new.jsonl: {what} 6 questions: 'q2', 'q3', 'q4', 'q5', 'q6' and 1 more; {remedy}",
+        f"{folder}: 0 errors, 11 warnings",
+    ]
 
 
 def test_many_responses_to_one_unknown_question_are_one_problem_at_the_first(folder):

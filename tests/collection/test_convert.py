@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -244,7 +245,7 @@ def test_if_one_of_several_files_cannot_be_taken_none_is(tmp_path):
 
 def test_two_files_of_one_name_do_not_write_over_each_other(tmp_path):
     """Garbled lines of both are kept; verdicts of two files would be mixed up, and are refused."""
-    first, second = put(tmp_path / "a" / "x.txt", "one\nq 1 okay a\n"), put(tmp_path / "b" / "x.txt", "two\n")
+    first, second = (put(tmp_path / one / "x.txt", f"{one}\nq 1 okay a\n") for one in ("one", "two"))
     convert_into("trec-key", [first], tmp_path / "c")
     convert_into("trec-key", [second], tmp_path / "c")
     assert (tmp_path / "c" / "garbled" / "trec-key-x.txt").read_text() == "one\ntwo\n"
@@ -299,6 +300,23 @@ def test_a_line_that_is_no_json_is_an_error_with_its_place_and_nothing_is_writte
 
 
 # --- what was not understood
+
+
+@pytest.mark.parametrize(
+    ("format_", "content", "why"),
+    [
+        ("trec-key", "no\nnugget\n", "line 1: neither a nugget"),
+        ("promptfoo", json.dumps({"results": {"results": [{"vars": 1}]}}), "object 1: no vars or no provider"),
+        ("qa", "question,answer\n", None),
+    ],
+)
+def test_a_file_in_which_nothing_is_understood_is_refused_and_nothing_is_written(tmp_path, format_, content, why):
+    """It made a folder with nothing but garbled lines, which looked like a collection."""
+    what = re.escape(f"nothing in it was understood ({why}") if why else "nothing was found in it"
+    good = put(tmp_path / "good", EXAMPLES[format_])
+    with pytest.raises(NuggeteerError, match=f"/bad: {what}.*; check that it is in the format {format_}"):
+        convert_into(format_, [good, put(tmp_path / "bad", content)], tmp_path / "c")
+    assert not (tmp_path / "c").exists()
 
 
 def test_garbled_lines_are_kept_byte_for_byte_counted_and_reported(tmp_path):
@@ -485,6 +503,9 @@ def without_wording(responses):
 # --- out
 
 
+READ_ONLY = [name for name, format_ in FORMATS.items() if not (format_.of_run or format_.of_key)]
+
+
 @pytest.mark.parametrize("format_", [name for name, format_ in FORMATS.items() if format_.of_run])
 def test_every_format_of_a_run_can_be_written_from_the_sample_and_read_again(tmp_path, format_):
     """With all its texts and, where there are any, its yes verdicts."""
@@ -529,7 +550,12 @@ def test_a_collections_own_files_are_not_written_over(tmp_path, name):
 
 @pytest.mark.parametrize(
     ("format_", "run", "what"),
-    [("trec-run", None, "aurora"), ("trec-run", "nobody", "aurora"), ("csv", None, "there is no format 'csv'")],
+    [
+        ("trec-run", None, "aurora"),
+        ("trec-run", "nobody", "aurora"),
+        ("csv", None, "there is no format 'csv'"),
+        *((one, "aurora", "can be read, not written; those that can be: trec-key, .*qa$") for one in READ_ONLY),
+    ],
 )
 def test_what_cannot_be_written_is_said_with_what_can(tmp_path, format_, run, what):
     with pytest.raises(NuggeteerError, match=what):
@@ -716,6 +742,12 @@ def test_other_tags_name_none(tag):
 )
 def test_tags_of_other_kinds_are_not_taken_for_an_institution_s(tags):
     assert list(alike_tags(Path("runs.jsonl"), {tag: RunInfo(tag) for tag in tags})) == []
+
+
+def test_a_second_answer_of_a_system_is_in_its_group_already():
+    """A listed run without a group is a group of its own."""
+    manifest = {"gpt35": RunInfo("gpt35"), "gpt35-2": RunInfo("gpt35-2", group="gpt35")}
+    assert list(alike_tags(Path("runs.jsonl"), manifest)) == []
 
 
 def test_only_trecs_runs_have_tags(tmp_path, capsys):

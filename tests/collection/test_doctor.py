@@ -112,6 +112,9 @@ UNREADABLE = {
     "q,a\n".encode("utf-16"): "text in UTF-16",
     b'{"qid": "q1", "nug': "JSON of no known kind error: line 1: not JSON",
     b'{"a": 1}\n{"a": 1': "JSON with the keys a, of no known kind",
+    b"question,answer\n": "anybody's, RAGAS's, DeepEval's warning: there is no object and no row in it; name another",
+    b"qid,nugget,text,verdict\n": "a table of verdicts warning: there is no row in it; name another file",
+    b'{"vars": 1, "promptIdx": 0, "provider": "x"}': "promptfoo's results 1 garbled warning: line 1: no vars",
 }
 UNKNOWN = {
     b"Dear all,\nplease find": "text of no known kind",

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from nuggeteer.cli.main import main
 from nuggeteer.collection.convert import convert_out, losses
 from nuggeteer.collection.foreign import FORMATS
 from nuggeteer.collection.sample import sample_folder
+from nuggeteer.reports import imported
 from tests.conftest import write_lines
 
 WRITTEN = [
@@ -89,6 +92,25 @@ def test_what_a_run_cannot_hold_is_counted(tmp_path):
         "reasons of verdicts": 1,
         "times of verdicts": 1,
     }
+
+
+@pytest.mark.parametrize(
+    ("what", "one"),
+    [
+        ("responses", "response"),
+        ("descriptions of nuggets", "description of nuggets"),
+        ("texts with other white space", "text with other white space"),
+        ("references without a fact (a letter, yes or no)", "reference without a fact (a letter, yes or no)"),
+        ("earlier messages of an input", "earlier message of an input"),
+        ("questions whose responses are joined", "question whose responses are joined"),
+        ("contains-json assertions", "contains-json assertion"),
+        ("verdicts of machines, which are not the standard", "verdict of machines, which are not the standard"),
+    ],
+)
+def test_one_thing_is_counted_as_one(tmp_path, what, one):
+    out = Console(file=StringIO(), width=100)
+    imported.draw_written(out, tmp_path, 1, {what: 1, f"other {what}": 2})
+    assert f"no place for 1 {one}, 2 other {what}" in " ".join(out.file.getvalue().split())
 
 
 def test_the_command_says_it(tmp_path, monkeypatch, capsys):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import shutil
 from dataclasses import replace
@@ -365,8 +366,18 @@ def test_no_interval_is_printed_as_one_number():
     assert signed_span(-0.01, 0.02) == "−0.010 to +0.020"
     assert signed_span(0.5, 0.5) == "+0.500 to +0.500"
     assert signed_span(0.0, 0.0) == signed_span(-1e-17, -0.0) == "0"
+    assert signed_span(math.nan, math.nan) == signed_span(None, 0.5) == "–"
     expected = {0.0: "0", -0.0004: "<0.0005", 0.0006: "+0.001", None: "–"}
     assert {value: difference_of(value) for value in expected} == expected
+
+
+def test_runs_of_few_questions_have_no_interval_and_no_nan(collect, capsys):
+    nuggets = [{"qid": qid, "nugget": "1", "text": "plenty to drink"} for qid in ("q1", "q2")]
+    runs = {name: [("q1", "Plenty to drink."), ("q2", text)] for name, text in (("a", "No."), ("b", "Drink plenty."))}
+    code, output = run_cli(collect(nuggets, runs), capsys)
+    assert code == 0
+    assert "b " in output.out
+    assert "nan" not in output.out
 
 
 def test_equal_runs_have_no_f_and_no_difference(collect, capsys):

@@ -13,6 +13,7 @@ from nuggeteer.comparing.diff import diff
 from nuggeteer.comparing.gate import possibly_lost, rule
 from nuggeteer.history.store import History
 from nuggeteer.reports import change_words, junit, markdown
+from nuggeteer.testing import Nuggets
 from tests.test_schemas import SCHEMAS
 
 TEXTS = {"drink": "drink plenty of water", "aspirin": "give the child aspirin", "butter": "put butter on it"}
@@ -55,6 +56,17 @@ def test_what_is_claimed_now_is_no_gain(folder):
     assert next(change_words.nuggets_in_words(result)) == (
         "Nuggets: 1 gained (0 vital, 1 forbidden), 1 lost (0 vital, 1 forbidden), 1 kept."
     )
+
+
+def test_the_summary_of_pytest_names_it(folder):
+    """A test that failed for it stood beside "0 lost, 0 gained"."""
+    nuggets = Nuggets(folder)
+    nuggets.diff("old", "new")
+    assert nuggets.lines[0].endswith("vital nuggets: 0 lost, 0 gained, forbidden and now claimed: q1/2")
+    nuggets.diff("new", "old")
+    assert nuggets.lines[1].endswith("forbidden and now claimed: q1/3")
+    nuggets.diff("new", "new")
+    assert nuggets.lines[2].endswith("vital nuggets: 0 lost, 0 gained")
 
 
 def test_the_gates_count_it_like_a_vital_nugget_lost(folder):

@@ -111,11 +111,17 @@ def test_a_log_becomes_questions_runs_and_nuggets(tmp_path, form):
     assert {what: count for what, count in bundle.left_out.items() if count} == {
         "transcripts": 4,
         "earlier messages of an input": 2,
-        "references that state no fact (a letter, yes or no)": 1,
+        "references without a fact (a letter, yes or no)": 1,
         "samples without an output": 1,
     }
     assert bundle.unused["scores"] == 4
-    assert "answers 1 questions again" in bundle.problems[0].what
+    assert bundle.problems[0].what == (
+        "facts-openai-gpt-5 answers 1 question again; second answers are the run facts-openai-gpt-5-2, and so on"
+    )
+    assert [(info.run, info.group) for info in bundle.runs.values()] == [
+        ("facts-openai-gpt-5", None),  # which is a group of its own
+        ("facts-openai-gpt-5-2", "facts-openai-gpt-5"),
+    ]
 
 
 def test_other_archives_are_no_logs(tmp_path):

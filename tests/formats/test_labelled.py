@@ -66,8 +66,8 @@ def test_label_studio(tmp_path):
     assert not any(j.machine for j in bundle.judgements)
     assert {what: count for what, count in bundle.left_out.items() if count} == {
         "predictions": 1,
-        "labels style": 1,
-        "annotations that were skipped": 1,
+        "labels of style": 1,
+        "skipped annotations": 1,
     }
 
 
@@ -97,7 +97,7 @@ def test_the_short_export_of_label_studio(tmp_path, ending):
     assert recognises_label_studio(open_file(path))
     bundle = read_label_studio(path)
     assert verdicts(bundle) == [("q1", "1", "Paris.", True, False, "annotator-3", AT)]
-    assert bundle.left_out["labels note"] == 1
+    assert bundle.left_out["labels of note"] == 1
 
 
 # As argilla 2.8's `records.to_list()` and `to_list(flatten=True)` give them.
@@ -142,9 +142,9 @@ def test_argilla(tmp_path, record):
         ("q7", "1", "Paris.", True, False, "u-1", None),
         ("q7", "1", "Paris.", False, False, "u-2", None),
     ]
-    assert bundle.left_out["suggestions"] == bundle.left_out["labels comment"] == 1
-    assert bundle.left_out["responses that were drafted or discarded"] == (record is FLAT)
-    assert bundle.unused["responses without a status, which may be drafts"] == (3 if record is NESTED else 0)
+    assert bundle.left_out["suggestions"] == bundle.left_out["labels of comment"] == 1
+    assert bundle.left_out["drafted or discarded responses"] == (record is FLAT)
+    assert bundle.unused["responses without a status (draft or not)"] == (3 if record is NESTED else 0)
 
 
 def test_what_is_judged_in_label_studio_comes_back_into_the_collection(tmp_path):
@@ -178,7 +178,7 @@ def test_without_nuggets_labels_are_left_out_and_answers_are_kept(tmp_path):
     bundle = read_label_studio(path)
     assert not bundle.judgements
     assert not bundle.nuggets
-    assert bundle.left_out["labels present"] == 1
+    assert bundle.left_out["labels of present"] == 1
     assert len(bundle.garbled) == 1
 
 
@@ -191,4 +191,4 @@ def test_of_several_labels_that_say_yes_or_no_it_is_the_one_called_verdict(tmp_p
     path.write_text(json.dumps([both]))
     bundle = read_label_studio(path)
     assert not bundle.judgements
-    assert bundle.left_out["labels polite"] == bundle.left_out["labels correct"] == 1
+    assert bundle.left_out["labels of polite"] == bundle.left_out["labels of correct"] == 1

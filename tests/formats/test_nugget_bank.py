@@ -71,7 +71,7 @@ def test_questions_and_claims_become_nuggets(tmp_path):
     ]
     assert bundle.left_out == {
         "questions with the aggregator NOT or SUM": 1,
-        "questions and claims that state no fact": 1,
+        "questions without a fact": 1,
     }
 
 

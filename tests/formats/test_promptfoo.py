@@ -91,7 +91,7 @@ def test_results_become_runs_nuggets_and_verdicts(tmp_path, results, form):
         ("bot-a-p2", "1", False),
     ]
     assert all(j.machine and j.assessor == "promptfoo" for j in bundle.judgements)
-    assert bundle.left_out == {"javascript assertion(s)": 1, "latency assertion(s)": 1, "results without an output": 1}
+    assert bundle.left_out == {"javascript assertions": 1, "latency assertions": 1, "results without an output": 1}
     assert bundle.unused["references of questions that have nuggets"] == 1
 
 

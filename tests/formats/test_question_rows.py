@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nuggeteer.collection.convert import convert_into, convert_out
+from nuggeteer.collection.folder import read_collection
 from nuggeteer.errors import InputError, NuggeteerError
 from nuggeteer.formats.bundle import Bundle, read_bundle
 from nuggeteer.formats.dataset import choose, roles_of
@@ -153,7 +154,66 @@ def test_several_runs_may_stand_in_one_file(tmp_path):
     path = write_lines(tmp_path / "x.jsonl", [{"question": "a?", "answer": m, "model": m} for m in ("gpt", "bot")])
     bundle = read_answers(path)
     assert list(bundle.responses) == list(bundle.runs) == ["gpt", "bot"]
-    assert list(read_answers(path, run="monday").responses) == ["monday-gpt", "monday-bot"]
+    monday = read_answers(path, run="monday")
+    assert list(monday.responses) == ["monday-gpt", "monday-bot"]
+    assert {info.run: info.group for info in monday.runs.values()} == {"monday-gpt": "gpt", "monday-bot": "bot"}
+
+
+def test_a_second_answer_of_a_system_is_another_build_of_it(tmp_path):
+    """It was another system, so the two were compared as if nothing had to do with the other."""
+    path = write_lines(
+        tmp_path / "x.jsonl",
+        [
+            {"question": "a?", "answer": answer, "model": model, "reference": "It is so."}
+            for model, answer in (("gpt", "x"), ("gpt", "y"), ("bot", "z"))
+        ],
+    )
+    for run in (None, "monday", None, "monday"):
+        convert_into("qa", [path], tmp_path / "c", run=run)
+    collection = read_collection(tmp_path / "c")
+    assert {run: collection.group(run) for run in collection.run_names} == {
+        **{"gpt": "gpt", "gpt-2": "gpt", "bot": "bot"},
+        **{"monday-gpt": "gpt", "monday-gpt-2": "gpt", "monday-bot": "bot"},
+    }
+
+
+def test_an_answer_that_is_a_list_of_texts_has_a_response_for_each(tmp_path):
+    """It became the source text of JSON. An empty list is no answer."""
+    asked = zip("abcd", (["One.", "Two."], [], ["x", 1], "so"), strict=True)
+    bundle = rows(tmp_path, *({"question": q, "answer": answer, "more": q} for q, answer in asked))
+    assert [(r.qid, r.text, r.extra) for r in bundle.responses["r"]] == [
+        ("q1", "One.", {"as_found": {"more": "a"}}),
+        ("q1", "Two.", {}),
+        ("q3", '["x",1]', {"as_found": {"more": "c"}}),
+        ("q4", "so", {"as_found": {"more": "d"}}),
+    ]
+    assert [problem.what for problem in bundle.problems] == ["1 question whose answer is null or missing: q2"]
+    assert bundle.problems[0].remedy.startswith("each scores 0")
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_a_column_that_is_not_there_is_an_error_with_those_that_are(tmp_path, ending):
+    """A column of a table without any cell is there."""
+    path = tmp_path / f"x.{ending}"
+    if ending == "csv":
+        path.write_text("question,reply,notes\na?,so,\n")
+    else:
+        write_lines(path, [{"question": "a?", "reply": "so", "notes": None}])
+    said = r"there is no column 'Rply'; did you mean reply\? the columns are: question, reply, notes$"
+    with pytest.raises(InputError, match=rf"x\.\w+: --columns answer=Rply: {said}"):
+        convert_into("qa", [path], tmp_path / "c", ["answer=Rply"])
+    assert read_answers(path, ["answer=reply", "docid=notes"]).responses
+
+
+def test_of_different_references_to_a_question_the_first_is_used_and_the_others_are_counted(tmp_path):
+    """They became one nugget with alternative descriptions: any one sentence of any of them would have been enough."""
+    references = ["It was in 1851. In London.", "it was in 1851.  In London.", "In Hyde Park.", "Nobody knows."]
+    asked = [{"question": "a?", "answer": str(i), "reference": text} for i, text in enumerate(references)]
+    bundle = rows(tmp_path, *asked, {"question": "b?", "answer": "x", "reference": "So."})
+    assert [n.descriptions for n in bundle.nuggets] == [("It was in 1851.",), ("In London.",), ("So.",)]
+    said = [problem for problem in bundle.problems if "reference" in problem.what]
+    assert [p.what for p in said] == ["1 question with 2 other references in later rows, left out: q1"]
+    assert "the first one is kept" in said[0].remedy
 
 
 def test_a_run_that_the_file_does_not_name_is_a_build_of_ones_own_system(tmp_path):

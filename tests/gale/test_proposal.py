@@ -68,6 +68,32 @@ def test_a_template_keeps_its_types(nuggetizer):
     assert kinds - {None} == {"TMP"}
 
 
+MARKED = """\
+## Refunds
+Return it within **30 days** [2].
+- We pay `shipping` both ways[^3]
+1. In [1, 5] days you are paid."""
+
+
+def test_citations_and_marks_of_markdown_are_no_part_of_a_fact():
+    """Cases, quotes and full stops are the answer's."""
+    assert [one.text for one in propose(answers([MARKED]), None)] == [
+        "Return it within 30 days.",
+        "We pay shipping both ways",
+        "In [1, 5] days you are paid.",
+    ]
+
+
+@pytest.mark.slow
+def test_with_a_parser_they_are_none_either(nuggetizer):
+    text = "You can return it within **30 days** of delivery [2]. **Refunds are paid** in `5` days [1][3]."
+    assert [one.text for one in propose(answers([text]), nuggetizer)] == [
+        "You can return it within 30 days of delivery",
+        "Refunds are paid",
+        "Refunds are paid in 5 days",
+    ]
+
+
 def test_without_a_parser_sentences_and_their_parts_are_proposed():
     texts = ["Ada wrote notes; she died in 1852. Her father was a poet.", "Ada wrote notes."]
     texts.append("Dr. J. Smith met Mr. Lee on Dec. 10 in the U.S. Army camp.")

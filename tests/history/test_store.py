@@ -530,7 +530,7 @@ def test_the_commands_record_and_show(here, capsys):
     assert main(["history"]) == 0
     out = capsys.readouterr().out
     assert max(map(len, out.splitlines())) <= 80
-    assert all(name in out for name in ("build-101", "n0", "Lost and not found again", "No lasting change so far"))
+    assert all(name in out for name in ("build-101", "n0", "Lost and not found again", "3 builds so far are too few"))
     assert main(["history", "--json", "-"]) == 0
     (trend,) = json.loads(capsys.readouterr().out)["trends"]
     assert [build["label"] for build in trend["builds"]] == ["n0", "n1", "n2"]

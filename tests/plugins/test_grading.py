@@ -22,9 +22,34 @@ PAGE = (ROOT / "docs/guides/other-tools.md").read_text(encoding="utf-8")
 PAGE_BLOCKS = {kind: re.search(rf"```{kind}\n(.*?)```", PAGE, re.DOTALL)[1] for kind in ("python", "yaml")}
 
 
+PLENTY = "Give her plenty to drink."
+ASPIRIN = f"{PLENTY} Give the child aspirin: it brings the fever down."
+
+
 @pytest.fixture
 def grader(sample):
     return Grader(sample.root)
+
+
+@pytest.fixture
+def clinic(collect):
+    """A rubric, with one question about nothing but what is forbidden. What is judged is known in every answer."""
+    verdicts = {PLENTY: "1", "Give the child aspirin: it brings the fever down.": "3"}
+    return collect(
+        [
+            {"qid": "fever", "nugget": "1", "text": "Give the child plenty to drink", "weight": 5},
+            {"qid": "fever", "nugget": "2", "text": "Ask a doctor", "importance": "okay", "weight": 2},
+            {"qid": "fever", "nugget": "3", "text": "Give the child aspirin", "importance": "forbidden", "weight": -8},
+            {"qid": "burn", "nugget": "1", "text": "Butter cools it", "importance": "forbidden", "weight": -5},
+        ],
+        {"monday": [("fever", PLENTY)]},
+        [
+            {"qid": "fever", "nugget": one, "text": text, "verdict": one == found, "assessor": "ann"}
+            for text, found in verdicts.items()
+            for one in "123"
+        ],
+        toml='[answers]\nsplit = "sentences"\n',
+    )
 
 
 @pytest.mark.slow
@@ -72,6 +97,14 @@ def test_a_hostile_key_shows_no_control_characters(collect):
     assert "\x1b" not in str(Grader(collection.root).grade("q", "ink"))
 
 
+def test_what_is_claimed_though_forbidden_comes_first_and_what_is_not_claimed_last(clinic):
+    lines = str(Grader(clinic.root).grade("fever", ASPIRIN)).splitlines()
+    assert lines[0].startswith("rubric −")
+    assert lines[1].startswith("+ 3, forbidden, ")
+    assert lines[2].startswith("− 2, okay, ")
+    assert str(Grader(clinic.root).grade("fever", PLENTY)).splitlines()[-1].startswith("− 3, forbidden, ")
+
+
 def assertion(output, variables, **config):
     return get_assert(output, {"vars": variables, "config": config, "prompt": "", "test": {}})
 
@@ -89,6 +122,17 @@ def test_promptfoo_is_given_what_its_contract_asks_for(sample):
     assert assertion("", {"id": question.qid}, collection=root, threshold=0)["pass"] is True
     assert assertion(whole, {"id": question.qid}, collection=root, threshold=1.01)["pass"] is False
     assert assertion(whole, {"id": question.qid}, collection=root, measure="recall")["score"] > 0.7
+
+
+def test_an_answer_that_claims_what_is_forbidden_does_not_pass(clinic):
+    """The first measure of a rubric is the rubric's own, here too."""
+    result = assertion(ASPIRIN, {"id": "fever"}, collection=str(clinic.root))
+    assert result["pass"] is False
+    assert result["score"] == result["namedScores"]["rubric"] < 0 < result["namedScores"]["f3"]
+    assert assertion(PLENTY, {"id": "fever"}, collection=str(clinic.root))["pass"] is True
+    assert assertion(ASPIRIN, {"id": "fever"}, collection=str(clinic.root), measure="f3")["pass"] is False
+    nothing = assertion(PLENTY, {"id": "burn"}, collection=str(clinic.root))
+    assert "rubric is undefined for question 'burn', which has no nugget" in nothing["reason"]
 
 
 @pytest.mark.parametrize(

@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import shutil
 from dataclasses import replace
+from io import StringIO
 
 import numpy as np
 import pytest
 from msgspec import structs
+from rich.console import Console
 
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.simulation import Shape, simulate
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.measures import parse
 from nuggeteer.records import Judgement
+from nuggeteer.reports.crossval import draw
 from nuggeteer.scoring.known import UNKNOWN, YES, VerdictIndex
 from nuggeteer.scoring.scorer import Scorer, score
 from nuggeteer.text import normalised
@@ -64,6 +67,14 @@ def test_runs_are_compared_by_a_measure_if_one_is_named(simulated):
         assert same == pytest.approx(by_weight, abs=0.01)
     fixed = crossval(collection, "fixed", measure="f3")
     assert all(one.judging is None or one.judging == (one.value, one.value) for one in fixed.scores)
+
+
+def test_one_run_is_one_run(simulated):
+    result = crossval(read_collection(simulated))
+    out = Console(file=StringIO(), width=100)
+    draw(out, replace(result, groups=1, runs=replace(result.runs, n=1)))
+    assert out.file.getvalue().startswith("1 group of runs, each left out in turn.")
+    assert "\n1 run: Kendall's tau" in out.file.getvalue()
 
 
 def test_of_a_group_left_out_only_what_others_said_too_is_known(simulated):
