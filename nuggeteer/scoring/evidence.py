@@ -10,6 +10,7 @@ texts that they are about, they are about NAME/earlier.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import blake2b
 from itertools import pairwise
@@ -20,7 +21,7 @@ import numpy as np
 from nuggeteer.collection.folder import Collection
 from nuggeteer.collection.runs import digest, run_hash
 from nuggeteer.matching.base import Judged, MarkedSpan, Matcher
-from nuggeteer.records import AnswerKey, Ints, Run, ragged
+from nuggeteer.records import AnswerKey, Bools, Ints, Run, ragged
 from nuggeteer.scoring.known import UNKNOWN, YES, VerdictIndex
 from nuggeteer.scoring.matched_run import MatchedRun, answer_key, forms_and_lengths
 from nuggeteer.scoring.units import BestPairs, names_of
@@ -62,9 +63,15 @@ def earlier_builds(collection: Collection, known: VerdictIndex) -> str:
     """A hash of which texts are of builds whose names other builds have now; "" if there are none. It changes with the
     files, and the verdicts do not."""
     builds, build = builds_of(collection, known)
-    earlier = [i for i, own in enumerate(builds) if own.run not in known.runs]
-    lines = [f"{builds[i].run}\t{row}" for row, i in enumerate(build.tolist()) if i in earlier]
+    rows = np.flatnonzero(_are_earlier(builds, collection, known)[build])
+    lines = [f"{builds[build[row]].run}\t{row}" for row in rows.tolist()]
     return blake2b("\n".join(lines).encode("utf-8", "surrogatepass"), digest_size=4).hexdigest() if lines else ""
+
+
+def _are_earlier(builds: Sequence[Build], collection: Collection, known: VerdictIndex) -> Bools:
+    """Which builds' names other builds have now."""
+    names = {*known.runs, *collection.run_names}
+    return np.array([build.run not in names for build in builds], dtype=bool)
 
 
 def build_of(collection: Collection, known: VerdictIndex, run: Run) -> Build:
@@ -185,18 +192,17 @@ Answer = tuple[int, tuple[int, ...]]  # a question, and the numbers of its respo
 
 
 class Owners:
-    """Which judged builds returned which answers. Their runs are read when needed. Of a build without a file, only the
-    answers are known that were judged."""
+    """Which judged builds returned which answers. Their runs are read when needed. Of a build whose name another build
+    has now, only the answers are known that were judged."""
 
     def __init__(self, collection: Collection, known: VerdictIndex) -> None:
         builds, build = builds_of(collection, known)
         files = set(collection.run_names)
         self._collection, self._left = collection, [one for one in builds if one.run in files]
         self._first: dict[Answer, Build] = {}
-        gone = np.array([one.run not in files for one in builds], dtype=bool)
         self._judged = {
             (int(known.question[row]), key_of(verdict_form(known.texts[row]))): builds[build[row]]
-            for row in np.flatnonzero(gone[build]).tolist()
+            for row in np.flatnonzero(_are_earlier(builds, collection, known)[build]).tolist()
         }
 
     def assign(self, matched: MatchedRun) -> MatchedRun:
