@@ -164,12 +164,6 @@ class Session:
         """Whether the time of the sitting is over, and the last card done."""
         return self.asked is None and self.minutes_left == 0
 
-    def open_cards(self) -> Iterator[AnswerCard]:
-        """What is to be asked, each once and in order, as of the verdicts so far."""
-        for card in self._in_order():
-            if nuggets := self._open(card):
-                yield replace(card, nuggets=nuggets)
-
     def _in_order(self) -> Iterator[AnswerCard]:
         if self.audit is not None:
             return iter(self.audit)

@@ -213,8 +213,8 @@ class JudgingState:
 
     def responses(self, side: int, question: int) -> range:
         """The positions in the run of its answer to a question."""
-        offsets = self.run(side).offsets
-        return range(int(offsets[question]), int(offsets[question + 1]))
+        own = self.run(side).own(question)
+        return range(own.start, own.stop)
 
     def verdict(self, side: int, nugget: int) -> bool | None:
         """Whether an answer is known to have a nugget; None if it is not known."""
@@ -223,8 +223,8 @@ class JudgingState:
 
     def known(self, side: int, question: int) -> list[int]:
         """The first nuggets of a question for which it is known whether an answer has them."""
-        begin, end = self.key.offsets[question : question + 2].tolist()
-        return [begin + int(n) for n in np.flatnonzero(~self.matched_runs[side].open_nuggets[begin:end])[:MOST]]
+        own = self.key.own(question)
+        return [own.start + int(n) for n in np.flatnonzero(~self.matched_runs[side].open_nuggets[own])[:MOST]]
 
     def verdict_on(self, side: int, nugget: int, response: int) -> bool | None:
         """The known verdict on a response; None if it is not known."""

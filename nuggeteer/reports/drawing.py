@@ -24,7 +24,6 @@ class Drawing:
     """An SVG element and what is drawn in it. All texts may be hostile: they are escaped here."""
 
     def __init__(self, width: float, height: float, classes: str, title: str, description: str) -> None:
-        self.width = width
         self.root = ElementTree.Element(
             "svg",
             {

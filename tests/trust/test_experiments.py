@@ -105,7 +105,8 @@ def test_scores_at_a_threshold_are_those_of_score_where_nobody_judged_the_group(
     assert np.ptp(grid) > 0.1
     for place, left in enumerate(left_out.runs):
         for column, threshold in enumerate(thresholds):
-            one = score(without(collection, left.group), [left.name], [measure], FixedThreshold(float(threshold)))
+            others = without(collection, collection.group(left.name))
+            one = score(others, [left.name], [measure], FixedThreshold(float(threshold)))
             expected = one[left.name].measures[measure].value
             assert grid[place, column] == pytest.approx(expected, abs=1e-12)
 
