@@ -23,13 +23,12 @@ import orjson
 
 from nuggeteer.errors import InputError, NuggeteerError, Problem, errors_in, fail
 from nuggeteer.formats.cache import check_names
-from nuggeteer.formats.jsonl import BOM, GZIP, LONGEST_LINE, read_jsonl
+from nuggeteer.formats.jsonl import BOM, FULL, GZIP, LONGEST_LINE, read_jsonl
 
 PATIENCE: Final = 30.0  # seconds to wait for a lock
 READERS_PATIENCE: Final = 1.0  # seconds that reading waits for whoever writes
 TRIES: Final = 1000  # to write, if other programs keep replacing the file
 _BLOCK: Final = 1 << 16  # bytes that are read at once, from the end
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _CLOSED = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
@@ -92,7 +91,7 @@ def flush(path: Path) -> None:
     try:
         os.fsync(descriptor)
     except OSError as error:
-        remedy = "make room on the disk, and check it" if error.errno in _FULL else "check the disk"
+        remedy = "make room on the disk, and check it" if error.errno in FULL else "check the disk"
         what = f"what was written may not be on the disk yet: {error.strerror}"
         raise fail(path, what, remedy) from error
     finally:
@@ -270,7 +269,7 @@ def _sync_folder(folder: Path) -> None:
 
 def _not_written(path: Path, error: OSError) -> InputError:
     remedy = "the file is unchanged; try again"
-    if error.errno in _FULL:
+    if error.errno in FULL:
         remedy = "the file is unchanged; make room on the disk and try again"
     elif error.errno in _CLOSED:
         remedy = "the file is unchanged; make it and its folder writable and try again"

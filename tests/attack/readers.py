@@ -164,7 +164,6 @@ NOT_READERS = {
     "collection.proposals.propose": "writes",
     "collection.proposals.propose_again": "writes, and known_proposals",
     "collection.proposals.read_proposals": "known_proposals",
-    "formats.handed_in.is_handed_in": "import_verdicts",
     "reports.html.sheet.as_json": "a name",
     "reports.html.sheet.draw": "a name",
     "formats.toml_settings.with_truth": "read_settings",
