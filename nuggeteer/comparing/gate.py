@@ -5,7 +5,7 @@ A gate asks about *these questions*: a suite is fixed, so only verdicts that nob
 read the answer is exact. What the change means for questions like these stands in a second line. With
 `about = "all"` the gate asks about such questions.
 
-A gate decides what is probable enough (`SURE`), and says how probable that is.
+A gate decides once one answer is probable enough (`SURE`), and says how probable it is.
 
 Nothing is decided by guesses of a model that nobody has taught; and a strange night (`strange`) must be looked at
 before it passes.

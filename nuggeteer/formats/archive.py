@@ -1,4 +1,4 @@
-"""A zip archive from a stranger, read member by member and never unpacked to disk.
+"""An untrusted zip archive, read member by member and never unpacked to disk.
 
 Members may be stored, deflated or, where the package `zstandard` is installed (`nuggeteer[inspect]`), compressed with
 Zstandard. An archive that unpacks to far more than its size is refused while it is read, whatever its directory says.

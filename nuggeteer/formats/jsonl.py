@@ -184,7 +184,7 @@ def read_jsonl(path: Path, problems: list[Problem], keys: Collection[str] = ()) 
         try:
             record = orjson.loads(line)
             if isinstance(record, dict) and _CONTAINERS.isdisjoint(map(type, record.values())):
-                # What is written out as it was read has no key twice. It is quicker to write it than to find its keys.
+                # If encoding gives back the same bytes, no key is repeated. Encoding is quicker than finding the keys.
                 if orjson.dumps(record) == line:
                     yield number, record
                     continue
