@@ -13,15 +13,12 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from msgspec import structs
 
-from nuggeteer.collection.answer_key import make_key
 from nuggeteer.collection.folder import Collection
 from nuggeteer.display import counted
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.matching.base import Matcher
 from nuggeteer.matching.choice import make
-from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.measures import Measure, parse
 from nuggeteer.records import Bools, Run, Vector, number_or_none
 from nuggeteer.scoring.fitted_model import model_for
@@ -279,16 +276,8 @@ def _learned(rest: Collection) -> Matcher:
 
 def _taught(rest: Collection) -> Matcher:
     """n-grams of the descriptions, and of all responses that are known to carry the nugget."""
-    key, known = rest.key, known_in(rest)
-    begin, nugget = key.pairs(known.question)
-    text = np.repeat(np.arange(len(known.texts)), np.diff(begin))
-    more: dict[int, list[str]] = {}
-    for pair in np.flatnonzero(known.states == YES).tolist():
-        more.setdefault(int(nugget[pair]), []).append(known.texts[text[pair]])
-    nuggets = [structs.replace(n, descriptions=(*n.descriptions, *more.get(i, ()))) for i, n in enumerate(key.nuggets)]
-    return NgramMatcher(
-        make_key(key.questions, [*nuggets, *key.groups]), rest.settings.match, material(rest, known).idf
-    )
+    match = replace(rest.settings.match, matcher="ngram", described="responses", informative="descriptions")
+    return _learned(rest.with_settings(match=replace(match, marked=False, judges=())))
 
 
 def _grids(
