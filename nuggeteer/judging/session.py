@@ -16,8 +16,7 @@ from nuggeteer.collection.ledger import Ledger
 from nuggeteer.collection.proposals import Proposal, propose
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.judging.cards import Card, Filter, ShownNugget, ShownResponse, check_filter
-from nuggeteer.judging.state import AnswerCard, JudgingState
-from nuggeteer.judging.verdicts import SessionVerdicts
+from nuggeteer.judging.state import AnswerCard, JudgingState, SessionVerdicts
 from nuggeteer.matching.marks import Span
 from nuggeteer.records import Importance, Judgement
 

@@ -45,7 +45,6 @@ from nuggeteer.collection.runs import read_run
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.formats import (
     append,
-    archive,
     audits,
     autonuggetizer,
     brackets,
@@ -292,7 +291,7 @@ ARCHIVES = (_zipped(zipfile.ZIP_STORED), _zipped(zipfile.ZIP_DEFLATED), _zipped(
 
 
 def _members(path: Path) -> None:
-    with archive.Archive(path) as opened:
+    with inspect_log.Archive(path) as opened:
         for name in opened.names:
             opened.read(name)
 
@@ -550,7 +549,7 @@ READERS: dict[str, list[Reader]] = {
         ),
     ],
     "formats.bundle.read_bundle": [of_collection(bundle.read_bundle, name) for name in FILES if name.endswith("jsonl")],
-    "formats.archive.Archive.__init__": [Reader(_members, "x.eval", ARCHIVES)],
+    "formats.inspect_log.Archive.__init__": [Reader(_members, "x.eval", ARCHIVES)],
     "formats.inspect_log.read_log": [
         Reader(inspect_log.read_log, "x.eval", ARCHIVES),
         Reader(inspect_log.read_log, "x.json", (INSPECT,)),
