@@ -93,6 +93,12 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """The first of some names, and how many more there are."""
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
 def chance(probability: float) -> str:
     """The probability of a guess. It is never written as 0 % or 100 %, because a guess is not certain."""
     if math.isnan(probability):

@@ -33,25 +33,17 @@ _CLOSED = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
 def append(
-    path: Path, lines: Callable[[bytes], bytes], read: Callable[[FileIO], bytes] = FileIO.readall
+    path: Path,
+    lines: Callable[[bytes], bytes],
+    read: Callable[[FileIO], bytes] = FileIO.readall,
+    flush: bool = True,
 ) -> Path | None:
     """Append whole lines, which `lines` makes from the content of the file, or from what `read` returns of it: its end,
-    from the beginning of a line. They are on the disk on return.
+    from the beginning of a line. They are on the disk on return. Without `flush` they survive the end of the process,
+    and not a power cut.
 
     Returns the file to which a torn last line was moved, or None.
     """
-    return _append(path, read, lines)
-
-
-def append_bytes(path: Path, data: bytes, flush: bool = True) -> Path | None:
-    """Append whole lines, like `append`, but read only the last line of the file, however large it is. What is not
-    flushed survives the end of the process, and not a power cut."""
-    return _append(path, partial(last_line, path), lambda _: data, flush)
-
-
-def _append(
-    path: Path, read: Callable[[FileIO], bytes], lines: Callable[[bytes], bytes], flush: bool = True
-) -> Path | None:
     aside = None
     try:
         if not path.parent.is_dir():
@@ -78,6 +70,11 @@ def _append(
         raise _never_quiet(path)
     except OSError as error:
         raise _not_written(path, error) from error
+
+
+def append_bytes(path: Path, data: bytes, flush: bool = True) -> Path | None:
+    """Append whole lines, like `append`, but read only the last line of the file, however large it is."""
+    return append(path, lambda _: data, partial(last_line, path), flush)
 
 
 def flush(path: Path) -> None:
