@@ -354,11 +354,6 @@ class AnswerKey(Shown):
         """Where the nuggets of a question are."""
         return slice(int(self.offsets[question]), int(self.offsets[question + 1]))
 
-    def pairs(self, question: Ints) -> tuple[Ints, Ints]:
-        """Texts, each with every nugget of its question, laid end to end: where the pairs of each text begin (with the
-        whole length as the last entry), and the nugget of each pair."""
-        return ragged(self.offsets[question], self.counts[question])
-
     @cached_property
     def position(self) -> dict[str, int]:
         """The index of each question, by its id."""
@@ -393,6 +388,11 @@ class AnswerKey(Shown):
     def question(self) -> Ints:
         """The index of each nugget's question."""
         return np.repeat(np.arange(len(self.questions)), self.counts)
+
+    def pairs(self, question: Ints) -> tuple[Ints, Ints]:
+        """Texts, each with every nugget of its question, laid end to end: where the pairs of each text begin (with the
+        whole length as the last entry), and the nugget of each pair."""
+        return ragged(self.offsets[question], self.counts[question])
 
     @cached_property
     def vital(self) -> Bools:
