@@ -18,7 +18,7 @@ import prior
 from msgspec import structs
 
 from nuggeteer.collection.folder import Collection, read_collection
-from nuggeteer.records import Bools, Judgement, Vector, ragged
+from nuggeteer.records import Bools, Judgement, Vector
 from nuggeteer.scoring.known import UNKNOWN, YES, VerdictIndex
 from nuggeteer.scoring.scorer import score
 from nuggeteer.text import normalised
@@ -40,7 +40,7 @@ def hide(collection: Collection, name: str, share: float, rng: np.random.Generat
     texts = [normalised(text) for text in run.texts]
     own = set(zip(run.question.tolist(), texts, strict=True)) - others
     states = VerdictIndex(key, collection.judgements, collection.judged_runs)(texts, run.question)
-    begin, nugget = ragged(key.offsets[run.question], key.counts[run.question])
+    begin, nugget = key.pairs(run.question)
     response = np.repeat(np.arange(len(texts)), np.diff(begin))
     shown = [
         Judgement(key.nuggets[nugget[i]].qid, key.nuggets[nugget[i]].nugget, texts[response[i]], yes, run=name)

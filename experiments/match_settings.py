@@ -20,7 +20,7 @@ from nuggeteer.collection.folder import Collection, read_collection
 from nuggeteer.matching import idf as idf_tables
 from nuggeteer.matching.idf import Idf
 from nuggeteer.matching.ngram import NgramMatcher
-from nuggeteer.records import Bools, Vector, ragged
+from nuggeteer.records import Bools, Vector
 from nuggeteer.scoring.known import UNKNOWN, YES, VerdictIndex
 from nuggeteer.settings import Match
 from nuggeteer.text import normalised
@@ -46,7 +46,7 @@ def pooled(collection: Collection, matcher: NgramMatcher, known: VerdictIndex) -
     for run in collection.judged_runs:
         texts = [normalised(text) for text in run.texts]
         matches, states = matcher.score(texts, run.question), known(texts, run.question)
-        _, nugget = ragged(collection.key.offsets[run.question], collection.key.counts[run.question])
+        _, nugget = collection.key.pairs(run.question)
         judged = states != UNKNOWN
         truths.append(states[judged] == YES)
         scores.append(matches[judged])

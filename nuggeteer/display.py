@@ -37,11 +37,11 @@ class Shown:
         return ()
 
     def __repr__(self) -> str:
-        return _cut(escaped(f"<{type(self).__name__}: {self._summary()}>"), LINE)
+        return shortened(escaped(f"<{type(self).__name__}: {self._summary()}>"), LINE)
 
     def _repr_html_(self) -> str:
         """A table for notebooks."""
-        head = f"<p><b>{type(self).__name__}</b>: {escape(_cut(escaped(self._summary()), LINE))}</p>"
+        head = f"<p><b>{type(self).__name__}</b>: {escape(shortened(escaped(self._summary()), LINE))}</p>"
         rows = list(islice(self._rows(), ROWS + 1))
         if not rows:
             return head
@@ -71,7 +71,7 @@ def _brief(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(_brief, value))}]"
     if value is None or isinstance(value, (str, int, float)):
-        return _cut(repr(value), SHORT)
+        return shortened(repr(value), SHORT)
     return f"<{type(value).__name__}>"
 
 
@@ -81,16 +81,22 @@ def _cell(value: Any) -> str:
     if isinstance(value, float):
         return f'<td style="text-align:right">{value:.3f}</td>'.replace(">-", ">−")
     align = ' style="text-align:right"' if isinstance(value, int) and not isinstance(value, bool) else ""
-    return f"<td{align}>{escape(_cut(escaped(str(value)), CELL))}</td>"
+    return f"<td{align}>{escape(shortened(escaped(str(value)), CELL))}</td>"
 
 
-def _cut(text: str, most: int) -> str:
+def shortened(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
     """A number with its noun: 1 query, 1,000 queries."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """The first of some names, and how many more there are."""
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
 def chance(probability: float) -> str:

@@ -409,6 +409,11 @@ class AnswerKey(Shown):
         """The index of each nugget's question."""
         return np.repeat(np.arange(len(self.questions)), self.counts)
 
+    def pairs(self, question: Ints) -> tuple[Ints, Ints]:
+        """Texts, each with every nugget of its question, laid end to end: where the pairs of each text begin (with the
+        whole length as the last entry), and the nugget of each pair."""
+        return ragged(self.offsets[question], self.counts[question])
+
     @cached_property
     def vital(self) -> Bools:
         return self._rated("vital")

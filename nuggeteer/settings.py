@@ -144,7 +144,7 @@ class ScoreSettings:
 
 
 About = Literal["these", "all"]  # the questions of the key, or all that could have been asked
-SURE = 0.95  # how probable it must be what a gate decides
+SURE = 0.95  # how probable a gate's decision must be
 
 
 @dataclass(frozen=True, slots=True)

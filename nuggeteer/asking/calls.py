@@ -123,7 +123,7 @@ def every_call(key: AnswerKey, runs: Iterable[Run]) -> Iterator[Call]:
     seen: set[str] = set()
     for run in runs:
         for question in range(len(key.questions)):
-            nuggets = range(int(key.offsets[question]), int(key.offsets[question + 1]))
+            nuggets = range(len(key.nuggets))[key.own(question)]
             for call in calls_of(key, run, question, nuggets):
                 if fresh := {digest for digest in call.digests() if digest not in seen}:
                     seen |= fresh

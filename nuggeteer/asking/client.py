@@ -38,7 +38,7 @@ LARGEST_REPLY: Final = 16_000_000  # bytes
 LONGEST_ADDRESS: Final = 2000  # characters
 TOP: Final = 5  # alternatives of each token, the most that all servers give
 NO_SECRET: Final = Secret("")
-# What a server may not know. It is left out when the server refuses it.
+# Parts that some servers do not support; dropped once refused.
 OPTIONAL: Final = ("response_format", "logprobs", "temperature", "max_tokens")
 
 
@@ -52,7 +52,7 @@ class Unavailable(Exception):
 
 
 class Refused(Exception):
-    """The server will not answer this request. `without` are the parts that the server may not know."""
+    """The server will not answer this request. `without` are the parts that it may not support."""
 
     def __init__(self, what: str, without: frozenset[str] = frozenset()) -> None:
         super().__init__(what)

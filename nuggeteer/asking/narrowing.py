@@ -296,28 +296,6 @@ def _with_persons(
     return Mixture(sum(share.price for share in shares), float(widths[enough[0]]), tuple(shares))
 
 
-def plan_verdicts(
-    open_: OpenNuggets,
-    sources: Sequence[Source],
-    person: float,
-    width: float,
-    run: str,
-    against: str | None,
-    measure: str,
-) -> VerdictPlan:
-    """The cheapest mixture of all, without each, and of each alone."""
-    without: dict[str, Mixture | None] = {
-        source.name: cheapest(open_, [other for other in sources if other is not source], person, width)
-        for source in sources
-    }
-    without[PERSON] = cheapest(open_, sources, None, width)
-    alone = {source.name: cheapest(open_, [source], None, width) for source in sources}
-    alone[PERSON] = cheapest(open_, [], person, width)
-    checked = {source.name: source.worth.checked for source in sources}
-    best = cheapest(open_, sources, person, width)
-    return VerdictPlan(run, against, measure, open_.width, width, len(open_.nugget), checked, best, without, alone)
-
-
 @dataclass(frozen=True)
 class AskingPlan:
     """The calls that would help, in their order, as of the verdicts on disk."""
@@ -355,9 +333,18 @@ def plan_mixture(subject: JudgingSubject, judges: Sequence[JudgeSettings], perso
         ordered = order_calls(key, runs, every.unasked(key, runs, store), worth, judge, prompt)
         sources.append(source_of(judge.name, key, every, ordered, worth))
         store.close()
-    names = [run.run.name for run in runs]
+    without: dict[str, Mixture | None] = {
+        source.name: cheapest(every, [other for other in sources if other is not source], person, width)
+        for source in sources
+    }
+    without[PERSON] = cheapest(every, sources, None, width)
+    alone = {source.name: cheapest(every, [source], None, width) for source in sources}
+    alone[PERSON] = cheapest(every, [], person, width)
+    checked = {source.name: source.worth.checked for source in sources}
+    best = cheapest(every, sources, person, width)
+    names, measure = [run.run.name for run in runs], state.measure.title
     against = names[1] if len(names) > 1 else None
-    return plan_verdicts(every, sources, person, width, names[0], against, state.measure.title)
+    return VerdictPlan(names[0], against, measure, every.width, width, len(every.nugget), checked, best, without, alone)
 
 
 @dataclass(frozen=True)

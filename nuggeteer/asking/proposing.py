@@ -83,7 +83,7 @@ def texts_of(key: AnswerKey, run: Run, source: Source) -> Iterator[Text]:
         if source == "answers":
             found[run.answer(number)] = None
         else:
-            for response in range(int(run.offsets[number]), int(run.offsets[number + 1])):
+            for response in range(len(run))[run.own(number)]:
                 record = run.texts[response]
                 if run.parts is not None:
                     record = run.parts.records[int(run.parts.record[response])]

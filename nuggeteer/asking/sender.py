@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -48,13 +47,11 @@ class Spending:
 class Sender:
     """Asks one endpoint. Workers share it, but each has its own client."""
 
-    def __init__(
-        self, judge: JudgeSettings, prompt: Prompt, budget: Budget, connect: Callable[[JudgeSettings], Client] = Client
-    ) -> None:
+    def __init__(self, judge: JudgeSettings, prompt: Prompt, budget: Budget) -> None:
         self.judge, self.prompt, self.budget = judge, prompt, budget
         self.stop = threading.Event()
         self._price, self._pacer, self._random = Price.of(judge), Pacer(judge.requests_per_minute), random.Random()
-        self._connect, self._own = connect, threading.local()
+        self._own = threading.local()
         self._without: frozenset[str] = frozenset()
 
     def ask(self, call: Call, spending: Spending) -> tuple[list[Label], Reply]:
@@ -131,7 +128,7 @@ class Sender:
 
     def _client(self) -> Client:
         if not hasattr(self._own, "client"):
-            self._own.client = self._connect(self.judge)
+            self._own.client = Client(self.judge)
         client: Client = self._own.client
         return client
 

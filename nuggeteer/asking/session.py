@@ -168,9 +168,8 @@ class Session:
             raise
         else:
             self._check_model(call, reply, spending)
-            lines = store.verdict_lines(call, labels, reply.model, reply.fingerprint)
             said = {**server_said(reply), "fingerprint": reply.fingerprint}
-            store.keep(call, "answered", spending, labels=labels, lines=lines, **said)
+            store.keep(call, "answered", spending, labels=labels, **said)
             with self._lock:
                 self._asked.calls += 1
                 self._asked.labels.update(label.label for label in labels)

@@ -6,7 +6,7 @@
      "labels"?, "reason"?, "reply"?, "requests", "input_tokens"?, "output_tokens"?, "cost", "judge", "model",
      "revision"?, "prompt", "served"?, "fingerprint"?, "at"}
 
-Both only grow, as the ledgers of assessors do: under a lock, never through a link, on the disk before `write` returns.
+Both only grow, as the ledgers of assessors do: under a lock, never through a link, on the disk before `keep` returns.
 A call is written as soon as its reply is there. Then its verdicts follow, together with those of other workers, in one
 flush. If the process ends in between, the next one takes the labels from the call.
 
@@ -37,6 +37,7 @@ from nuggeteer.asking.replies import LABELS, LONGEST_REPLY, Label
 from nuggeteer.asking.sender import Spending
 from nuggeteer.collection.ledger import assessor_name, merge_by_union
 from nuggeteer.errors import InputError, NuggeteerError, Problem, fail
+from nuggeteer.fields import as_written
 from nuggeteer.formats.append import append_bytes, flush, torn
 from nuggeteer.formats.cache import FOLDER, own_path, write_own
 from nuggeteer.formats.jsonl import LONGEST_LINE, is_regular, parsed
@@ -70,7 +71,6 @@ class VerdictStore:
         self.replies: dict[str, str] = {}  # of calls that were answered and have their reply in the ledger, by key
         self.failed: dict[str, str] = {}  # pairs that were given up, and why
         self.served: str | None = None
-        self.spent = 0.0
         self._known: dict[str, str] = {}
         self._answered: dict[str, _Answer] = {}  # pairs of calls that were answered; most of them are known by now
         self._position = {self.path: 0, self.calls_path: 0}
@@ -115,13 +115,6 @@ class VerdictStore:
         for path in (self.calls_path, self.path):
             self._append(path, b"", flush=False)
 
-    def write(self, lines: list[dict[str, Any]], call: dict[str, Any]) -> None:
-        """Append verdicts and the call that they come from. They are on the disk when this returns."""
-        with self._journal:
-            self._append(self.calls_path, orjson.dumps(call, option=orjson.OPT_APPEND_NEWLINE), flush=not lines)
-        if lines:
-            self._write_verdicts(lines)
-
     def keep(
         self,
         call: Call,
@@ -130,12 +123,26 @@ class VerdictStore:
         reason: str = "",
         reply: str = "",
         labels: Sequence[Label] = (),
-        lines: Sequence[dict[str, Any]] = (),
         **more: Any,
     ) -> None:
-        """Write how a call ended and what it took, with the `lines` of its verdicts."""
-        took = spending.cost, spending.requests
-        self.write(list(lines), self.call_line(call, outcome, *took, reason, reply, labels, **more))
+        """Write how a call ended and what it took, and the verdicts of its labels. All is on the disk when this
+        returns."""
+        key, said = (
+            call.key(self.identity),
+            _without_empty(served=more.get("served"), fingerprint=more.get("fingerprint")),
+        )
+        verdicts = self._lines(call, labels, {**said, "key": key}) if labels else []
+        line: dict[str, Any] = {"key": key, "qid": call.question.qid, "run": call.run}
+        line |= {"nuggets": [nugget.nugget for nugget in call.nuggets], "pairs": call.digests(), "outcome": outcome}
+        if labels:
+            line["labels"] = [[label.label, *(label.probabilities or ())] for label in labels]
+        line |= _without_empty(reason=reason, reply=reply[: _KEPT if outcome != "answered" else LONGEST_REPLY])
+        line |= {"requests": spending.requests, **_without_empty(**more), "cost": spending.cost}
+        line |= {**self.identity.line(), "at": _now()}
+        with self._journal:
+            self._append(self.calls_path, orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE), flush=not verdicts)
+        if verdicts:
+            self._write_verdicts(verdicts)
 
     def recover(self, call: Call) -> None:
         """Write the verdicts of calls that were written without them."""
@@ -165,14 +172,7 @@ class VerdictStore:
                 self._broken = error  # for the others whose lines were among these
                 raise
 
-    def verdict_lines(
-        self, call: Call, labels: list[Label], served: str | None, fingerprint: str | None
-    ) -> list[dict[str, Any]]:
-        """The lines of a call that was answered."""
-        key = call.key(self.identity)
-        return self._lines(call, labels, {**_without_empty(served=served, fingerprint=fingerprint), "key": key})
-
-    def _lines(self, call: Call, labels: list[Label], origin: dict[str, Any]) -> list[dict[str, Any]]:
+    def _lines(self, call: Call, labels: Sequence[Label], origin: dict[str, Any]) -> list[dict[str, Any]]:
         common, lines = {**self.identity.line(), **origin}, []
         for nugget, pair, label in zip(call.nuggets, call.digests(), labels, strict=True):
             line: dict[str, Any] = {"qid": nugget.qid, "nugget": nugget.nugget, "assignment": label.label}
@@ -182,26 +182,6 @@ class VerdictStore:
             line |= {"text": call.text, "scope": "answer", "run": call.run, **common, "pair": pair, "at": _now()}
             lines.append(line)
         return lines
-
-    def call_line(
-        self,
-        call: Call,
-        outcome: Outcome,
-        cost: float,
-        requests: int,
-        reason: str = "",
-        reply: str = "",
-        labels: Sequence[Label] = (),
-        **more: Any,
-    ) -> dict[str, Any]:
-        """The line of a call, however it ended."""
-        line: dict[str, Any] = {"key": call.key(self.identity), "qid": call.question.qid, "run": call.run}
-        line |= {"nuggets": [nugget.nugget for nugget in call.nuggets], "pairs": call.digests(), "outcome": outcome}
-        if labels:
-            line["labels"] = [[label.label, *(label.probabilities or ())] for label in labels]
-        line |= _without_empty(reason=reason, reply=reply[: _KEPT if outcome != "answered" else LONGEST_REPLY])
-        numbers = {"requests": requests, **_without_empty(**more), "cost": cost}
-        return {**line, **numbers, **self.identity.line(), "at": _now()}
 
     def claim(self, call: Call) -> bool:
         """Hold the lock on the call's answer; False if another process holds it."""
@@ -321,8 +301,7 @@ class VerdictStore:
         self.served = served if isinstance(served, str) else self.served
 
     def _take_call(self, record: dict[str, Any]) -> None:
-        outcome, cost = record.get("outcome"), record.get("cost")
-        self.spent += float(cost) if isinstance(cost, int | float) else 0.0
+        outcome = record.get("outcome")
         if outcome == "malformed":
             self.malformed.add(str(record.get("key")))
         elif outcome == "failed":
@@ -344,7 +323,7 @@ def _list(record: dict[str, Any], key: str) -> list[Any]:
 
 
 def _read_label(found: Any) -> Label | None:
-    """A label with its probabilities, as `call_line` writes it."""
+    """A label with its probabilities, as `keep` writes it."""
     if not isinstance(found, list) or not found or found[0] not in LABELS:
         return None
     chances = [float(value) for value in found[1:] if isinstance(value, int | float) and 0 <= value <= 1]
@@ -356,4 +335,4 @@ def _without_empty(**values: Any) -> dict[str, Any]:
 
 
 def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    return as_written(datetime.now(UTC))

@@ -47,10 +47,6 @@ class Worth:
     novelty: float = 1.0
 
     @classmethod
-    def unchecked(cls) -> Worth:
-        return cls(PRIOR, novelty=NEW)
-
-    @classmethod
     def learned(cls, labels: Vector | Ints, yes: Bools, novelty: float = 1.0) -> Worth:
         """From labels, as positions in `LABELS`, of pairs with human verdicts."""
         seen = np.zeros_like(PRIOR)

@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     from nuggeteer.collection.foreign import ALIASES, FORMATS, common_format, format_of
     from nuggeteer.collection.names import is_file
     from nuggeteer.errors import NuggeteerError
-    from nuggeteer.reports import imported
+    from nuggeteer.reports import foreign_files
 
     if args.format == "annotation":
         return _annotation(args)
@@ -95,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
         lost = losses(args.format, folder, args.out, args.run) if is_file(args.out) else Counter[str]()
         if format_of(args.format).machine and (machine := len(read_collection(folder).machine)):
             lost["verdicts of machines, which are not the standard here"] = machine
-        output.show_with(args, imported.written_as_json, imported.draw_written, args.out, written, lost)
+        output.show_with(args, foreign_files.written_as_json, foreign_files.draw_written, args.out, written, lost)
         return 0
     if args.format not in (*FORMATS, *ALIASES) and is_file(Path(args.format)):
         args.files = [Path(args.format), *args.files]
@@ -107,7 +107,7 @@ def run(args: argparse.Namespace) -> int:
     done = convert_into(args.format, args.files, args.into, columns, args.as_truth, args.run, args.by_institution)
     for one in done:
         output.warn(one.problems)
-    output.show_with(args, imported.conversions_as_json, imported.draw_conversions, done)
+    output.show_with(args, foreign_files.conversions_as_json, foreign_files.draw_conversions, done)
     return 0
 
 

@@ -26,8 +26,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from nuggeteer.collection.doctor import examine
-    from nuggeteer.reports import imported
+    from nuggeteer.reports import foreign_files
 
     found = [examine(path, args.collection) for path in args.files]
-    output.show_with(args, imported.findings_as_json, imported.draw_findings, found)
+    output.show_with(args, foreign_files.findings_as_json, foreign_files.draw_findings, found)
     return 2 if any(finding.broken for finding in found) else 0

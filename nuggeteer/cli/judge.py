@@ -167,13 +167,13 @@ def _log(args: argparse.Namespace) -> int:
 
 def _import(args: argparse.Namespace) -> int:
     from nuggeteer.collection.importing import import_verdicts
-    from nuggeteer.reports import imported
+    from nuggeteer.reports import foreign_files
 
     collection = options.read(args)
     output.warn(collection.problems)
     done = import_verdicts(collection, args.import_, args.assessor, args.as_truth)
     output.warn(done.problems)
-    output.show(args, imported, done)
+    output.show(args, foreign_files, done)
     return 0
 
 
@@ -209,7 +209,7 @@ def _list(args: argparse.Namespace) -> int:
 
 def _plan(args: argparse.Namespace) -> int:
     from nuggeteer.judging.audits.planning import plan
-    from nuggeteer.reports import plan as report
+    from nuggeteer.reports import reading_plan as report
 
     state = _state(args)
     output.warn(state.collection.problems)

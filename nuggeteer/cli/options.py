@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from nuggeteer.settings import JudgeSettings
 
 
-CONDITIONS = ("language", "medium", "structure")  # of texts
-
-
 def number(kind: type, good: Callable[[float], bool], wrong: str) -> Callable[[str], Any]:
     """Reads a number of this kind, if it is a good one."""
 
@@ -111,9 +108,13 @@ def workers(args: argparse.Namespace) -> Iterator[None]:
 
 def conditions(text: str) -> tuple[str, ...]:
     """Some of the conditions of texts, each once."""
+    from nuggeteer.formats.annotation import CONDITIONS
+
     names = tuple(part.strip() for part in text.split(","))
     if not set(names) <= set(CONDITIONS) or len(set(names)) < len(names):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a list of {', '.join(CONDITIONS)}, separated by commas")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a list of {', '.join(sorted(CONDITIONS))}, separated by commas"
+        )
     return names
 
 

@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     from nuggeteer.asking.narrowing import plan_mixture
     from nuggeteer.errors import NuggeteerError
     from nuggeteer.judging.state import JudgingSubject
-    from nuggeteer.reports import mixture as report
+    from nuggeteer.reports import plan as report
 
     collection = options.read(args)
     names = args.judge or [judge.name for judge in collection.settings.judges]

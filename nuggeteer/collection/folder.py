@@ -261,7 +261,7 @@ def _without_verdicts(root: Path, names: Sequence[str]) -> Iterator[Problem]:
 
 def _in_order(judgements: Iterable[Judgement]) -> tuple[Judgement, ...]:
     """In a fixed order, whatever that of lines and files: sums depend on the order of what is added."""
-    about: dict[tuple[str, str], list[Judgement]] = {}  # sorted apart, for a million keys of sorting are large
+    about: dict[tuple[str, str], list[Judgement]] = {}  # sorted apart: a million sort keys take much memory
     for judgement in judgements:
         about.setdefault((judgement.qid, judgement.nugget), []).append(judgement)
     text = attrgetter("text")

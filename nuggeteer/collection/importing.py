@@ -110,12 +110,13 @@ class _Content:
 
 def _read(path: Path, key: AnswerKey, split: Split, problems: list[Problem]) -> _Content:
     """What a file says about nuggets of the key."""
-    if recognises_assignments(open_file(path)):
+    opening = open_file(path)
+    if recognises_assignments(opening):
         return _Content(_assignments(path, key, split, problems))
     found, content = _Content(), read_whole(path)
     if not content.strip(_BLANKS).startswith(b"{"):
         found.verdicts, found.unjudged = read_verdicts(path, problems)
-    elif is_handed_in(content):
+    elif is_handed_in(opening):
         for handed in read_handed_in(path, problems):
             if isinstance(handed.record, Judgement):
                 found.verdicts.append(Entry(handed.file, handed.line, handed.record))

@@ -80,22 +80,21 @@ def _numbered(rows: Iterable[dict[str, Any]]) -> Iterable[dict[str, Any]]:
 RECORDS = (Judgement, Nugget, Question, Response, RunInfo)
 
 
-def rows_of(data: Any, value: str = "text") -> Iterator[dict[str, Any]]:
+def rows_of(data: Any) -> Iterator[dict[str, Any]]:
     """The objects of the lines that this data stands for.
 
     `data` is a table of some package (pandas, Polars, Arrow, `datasets`), a mapping of columns with a `qid`, a mapping
-    of qid to one text or several, or an iterable of objects, of records or of (qid, text). `value` is the key of such a
-    text."""
+    of qid to one text or several, or an iterable of objects, of records or of (qid, text)."""
     for number, row in enumerate(_rows(data), 1):
         if isinstance(row, RECORDS):
             yield as_line(row)
         elif isinstance(row, Mapping):
             yield {str(key): plain for key, cell in row.items() if (plain := _plain(cell)) is not None}
         elif isinstance(row, tuple) and len(row) == 2:
-            yield {"qid": _plain(row[0]), value: _plain(row[1])}
+            yield {"qid": _plain(row[0]), "text": _plain(row[1])}
         else:
             kind = type(row).__name__
-            raise NuggeteerError(f"row {number} is of type {kind}; give objects such as {{'qid': ..., {value!r}: ...}}")
+            raise NuggeteerError(f"row {number} is of type {kind}; give objects such as {{'qid': ..., 'text': ...}}")
 
 
 def _rows(data: Any) -> Iterable[Any]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from nuggeteer.display import listed
 from nuggeteer.errors import NuggeteerError, did_you_mean, fail
 from nuggeteer.formats.jsonl import bare_name, json_lines_in, stored
 
@@ -72,12 +73,10 @@ def find_run(name: str, root: Path, files: Mapping[str, Path]) -> Path | None:
 
 def no_run(name: str, root: Path, known: tuple[str, ...]) -> NuggeteerError:
     """The error for a name that no run has."""
-    listed = ", ".join(known[:SHOWN])
-    if len(known) > SHOWN:
-        listed += f" and {len(known) - SHOWN} more"
     what = "is a folder, and no run" if name and _is_folder(Path(name)) else "no such run or file"
     meant = did_you_mean(bare_name(Path(name)), known)
-    there = f"the runs in {root} are: {listed}" if known else f"there are no runs in {root} yet; put them in runs/"
+    there = f"there are no runs in {root} yet; put them in runs/"
+    there = f"the runs in {root} are: {listed(known, SHOWN)}" if known else there
     return NuggeteerError(f"{name}: {what}; {meant}{there}")
 
 

@@ -11,7 +11,7 @@ from shlex import quote
 from nuggeteer.errors import Problem
 from nuggeteer.formats import canonical
 from nuggeteer.formats.canonical import read_file
-from nuggeteer.formats.handed_in import read_handed_in
+from nuggeteer.formats.handed_in import is_handed_in, read_handed_in
 from nuggeteer.formats.jsonl import bare_name, read_jsonl
 from nuggeteer.formats.objects import Opening
 from nuggeteer.formats.spreadsheet import read_verdicts
@@ -91,10 +91,6 @@ def _is_questions(opening: Opening) -> bool:
     return bool(typical) and _has("qid", "text", without=("nugget", "docid", "rank", "importance"))(opening)
 
 
-def _is_page(opening: Opening) -> bool:
-    return _has("source", "page")(opening) and opening.objects[0]["source"] == "page"
-
-
 def _is_ledger(opening: Opening) -> bool:
     return _has("qid", "nugget", "text")(opening) and bool({"verdict", "retracted"} & opening.keys)
 
@@ -109,7 +105,7 @@ _JUDGED = (
     ("to see what they change", "nuggeteer score --collection {folder}"),
 )
 OWN_FILES: Mapping[str, OwnFile] = {
-    "page": OwnFile("verdicts that an assessor handed back from a page", _is_page, _page, _JUDGED),
+    "page": OwnFile("verdicts that an assessor handed back from a page", is_handed_in, _page, _JUDGED),
     "judgements": OwnFile("judgements: verdicts on texts, as judge writes them", _is_ledger, _ledger, _JUDGED),
     "judge": OwnFile(
         "verdicts or scores of a judge, such as a language model",

@@ -28,7 +28,7 @@ from itertools import compress
 import numpy as np
 import scipy
 
-from nuggeteer.records import AnswerKey, Bools, Ints, Matrix, Run, Vector, ragged
+from nuggeteer.records import AnswerKey, Bools, Ints, Matrix, Run, Vector
 from nuggeteer.scoring.matched_run import MatchedRun
 from nuggeteer.scoring.outcomes import Outcome
 from nuggeteer.scoring.scorer import Scorer
@@ -194,7 +194,7 @@ def _clues(scorer: Scorer, matched: MatchedRun, changed: Bools) -> Matrix:
     texts, question = [run.normalised_texts[row] for row in rows.tolist()], run.question[rows]
     found, (_, nugget) = (
         matcher.match(texts, question, scorer.jobs),
-        ragged(key.offsets[question], key.counts[question]),
+        key.pairs(question),
     )
     scored = np.flatnonzero(~np.isnan(found.scores))
     own = BestPairs.of(nugget[scored], scored, found.scores, None, matcher.opinions(texts, question))

@@ -5,7 +5,7 @@ A gate asks about *these questions*: a suite is fixed, so only verdicts that nob
 read the answer is exact. What the change means for questions like these stands in a second line. With
 `about = "all"` the gate asks about such questions.
 
-A gate decides what is probable enough (`SURE`), and says how probable that is.
+A gate decides once one answer is probable enough (`SURE`), and says how probable it is.
 
 Nothing is decided by guesses of a model that nobody has taught; and a strange night (`strange`) must be looked at
 before it passes.
@@ -22,7 +22,7 @@ import numpy as np
 from nuggeteer.comparing.builds import forms_of
 from nuggeteer.comparing.changes import Delta, NuggetChange
 from nuggeteer.comparing.diff import Diff
-from nuggeteer.display import chance
+from nuggeteer.display import chance, listed
 from nuggeteer.fields import about
 from nuggeteer.settings import SURE, About
 from nuggeteer.statistics.intervals import MIN_QUESTIONS, ROUNDING, Interval
@@ -197,8 +197,7 @@ def _kept(diff: Diff, most: int, sure: float) -> Gate:
         why = f"Up to {_losses(diff, doubtful, 'may be ')}, but none {how}"
     why += f"; {most or 'none'} {'are' if most > 1 else 'is'} allowed"
     if lost:
-        why += " (" + ", ".join(f"{change.question.qid}/{change.nugget.nugget}" for change in lost[:3])
-        why += f" and {len(lost) - 3} more)" if len(lost) > 3 else ")"
+        why += f" ({listed([f'{change.question.qid}/{change.nugget.nugget}' for change in lost], 3)})"
     decision: Decision = "FAIL" if len(lost) > most else "PASS" if possible <= most else "UNDECIDED"
     counts = "" if sure == SURE else f", of those at least {100 * sure:g} % sure"
     return Gate(f"at most {_losses(diff, most)}{counts}", decision, why, lost=lost)

@@ -83,8 +83,7 @@ def sightings_of(marker: Marker, matched: MatchedRun, outcome: Outcome, shown: I
         if response < 0:
             return None
         text = run.texts[response]
-        rank = response - int(run.offsets[run.question[response]]) + 1
-        passage = Passage(text, marker(text, i), run.docid(response), rank, *run.context(response))
+        passage = Passage(text, marker(text, i), run.docid(response), run.rank(response), *run.context(response))
         return passage if outcome.found[i] or passage.marks or i in outcome.contradicted else None
 
     return {

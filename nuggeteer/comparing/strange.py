@@ -1,4 +1,4 @@
-"""Nights that are unlike others in a way that no match of words shows. People look at them before anything passes.
+"""Nights that are unlike others in a way that matching words cannot show. People look at them before anything passes.
 
 A guess by words believes an answer in which every sentence is denied, or one that says the same to every question. Such
 nights are recognised by counts of words, compared with the answers of the build before. How many of them are found, and

@@ -1,13 +1,10 @@
 """Files of annotated snippets. The path decides which of three notations is used.
 
-    NAME.jsonl   one snippet per line: snippet, text, nuggets, qid?, medium?, language?, structure?, distiller?
-                 a nugget is {"spans": [[start, end], ...], "type"?}; offsets count characters (code points) from 0,
-                 and the end is the first character outside
-    NAME.txt     the papers' double brackets (`brackets`)
-    a folder     brat standoff (`brat`); one of its .ann files can be read alone
-
-The spans of a nugget are in order and do not overlap, but different nuggets may overlap. A snippet without nuggets was
-judged irrelevant.
+NAME.jsonl   one snippet per line: snippet, text, nuggets, qid?, medium?, language?, structure?, distiller?
+             a nugget is {"spans": [[start, end], ...], "type"?}; offsets count characters (code points) from 0,
+             and the end is the first character outside
+NAME.txt     the papers' double brackets (`brackets`)
+a folder     brat standoff (`brat`); one of its .ann files can be read alone
 """
 
 from __future__ import annotations

@@ -23,36 +23,27 @@ import orjson
 
 from nuggeteer.errors import InputError, NuggeteerError, Problem, errors_in, fail
 from nuggeteer.formats.cache import check_names
-from nuggeteer.formats.jsonl import BOM, GZIP, LONGEST_LINE, read_jsonl
+from nuggeteer.formats.jsonl import BOM, FULL, GZIP, LONGEST_LINE, read_jsonl
 
 PATIENCE: Final = 30.0  # seconds to wait for a lock
 READERS_PATIENCE: Final = 1.0  # seconds that reading waits for whoever writes
 TRIES: Final = 1000  # to write, if other programs keep replacing the file
 _BLOCK: Final = 1 << 16  # bytes that are read at once, from the end
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _CLOSED = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
 def append(
-    path: Path, lines: Callable[[bytes], bytes], read: Callable[[FileIO], bytes] = FileIO.readall
+    path: Path,
+    lines: Callable[[bytes], bytes],
+    read: Callable[[FileIO], bytes] = FileIO.readall,
+    flush: bool = True,
 ) -> Path | None:
     """Append whole lines, which `lines` makes from the content of the file, or from what `read` returns of it: its end,
-    from the beginning of a line. They are on the disk on return.
+    from the beginning of a line. They are on the disk on return. Without `flush` they survive the end of the process,
+    and not a power cut.
 
     Returns the file to which a torn last line was moved, or None.
     """
-    return _append(path, read, lines)
-
-
-def append_bytes(path: Path, data: bytes, flush: bool = True) -> Path | None:
-    """Append whole lines, like `append`, but read only the last line of the file, however large it is. What is not
-    flushed survives the end of the process, and not a power cut."""
-    return _append(path, partial(last_line, path), lambda _: data, flush)
-
-
-def _append(
-    path: Path, read: Callable[[FileIO], bytes], lines: Callable[[bytes], bytes], flush: bool = True
-) -> Path | None:
     aside = None
     try:
         if not path.parent.is_dir():
@@ -81,6 +72,11 @@ def _append(
         raise _not_written(path, error) from error
 
 
+def append_bytes(path: Path, data: bytes, flush: bool = True) -> Path | None:
+    """Append whole lines, like `append`, but read only the last line of the file, however large it is."""
+    return append(path, lambda _: data, partial(last_line, path), flush)
+
+
 def flush(path: Path) -> None:
     """Flush to the disk what was appended without that."""
     try:
@@ -92,7 +88,7 @@ def flush(path: Path) -> None:
     try:
         os.fsync(descriptor)
     except OSError as error:
-        remedy = "make room on the disk, and check it" if error.errno in _FULL else "check the disk"
+        remedy = "make room on the disk, and check it" if error.errno in FULL else "check the disk"
         what = f"what was written may not be on the disk yet: {error.strerror}"
         raise fail(path, what, remedy) from error
     finally:
@@ -270,7 +266,7 @@ def _sync_folder(folder: Path) -> None:
 
 def _not_written(path: Path, error: OSError) -> InputError:
     remedy = "the file is unchanged; try again"
-    if error.errno in _FULL:
+    if error.errno in FULL:
         remedy = "the file is unchanged; make room on the disk and try again"
     elif error.errno in _CLOSED:
         remedy = "the file is unchanged; make it and its folder writable and try again"

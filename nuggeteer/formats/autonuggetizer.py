@@ -8,10 +8,10 @@ Nuggets have no ids in these files; their ids become 1, 2, ... in the order of t
 one response per question, and a machine's verdict for each nugget: support is a yes, partial_support is a partial no,
 and not_assigned (which we write for a nugget that nobody judged) is no verdict.
 
-Several files of one key go together: a nugget is recognised by its text (`nugget_lists`). If the collection has nuggets
-for the question, these are its key, and other texts are kept aside. Otherwise the key is the longest list of the
-question in all files, and the nuggets that only other lists have follow it. Nuggets that a list lacks get no verdict
-for this answer. All of this is reported.
+Several files of one key go together: a nugget is recognised by its text (`bundle.places`). If the collection has
+nuggets for the question, these are its key, and other texts are kept aside. Otherwise the key is the longest list of
+the question in all files, and the nuggets that only other lists have follow it. Nuggets that a list lacks get no
+verdict for this answer. All of this is reported.
 
 Values that an LLM garbled ("failed" as an importance, "ming_dynasty_support" as an assignment) are kept under
 `importance_as_found` or `assignment`. They are counted, and are worth nothing, as in AutoNuggetizer. Unknown keys, and
@@ -35,8 +35,18 @@ from typing import Any
 from msgspec import structs
 
 from nuggeteer.errors import Problem
-from nuggeteer.formats.bundle import USED, Bundle, are_texts, as_id, as_json, by_question, kept
-from nuggeteer.formats.nugget_lists import BETWEEN, NOT_ASSIGNED, places
+from nuggeteer.formats.bundle import (
+    BETWEEN,
+    NOT_ASSIGNED,
+    USED,
+    Bundle,
+    are_texts,
+    as_id,
+    as_json,
+    by_question,
+    kept,
+    places,
+)
 from nuggeteer.formats.objects import Opening, read_objects
 from nuggeteer.records import Importance, Judgement, Nugget, Pair, Question, Response, RunInfo
 

@@ -47,7 +47,7 @@ from nuggeteer.formats.jsonl import read_lines, write_file
 TYPES = "PER|GPE|ORG|TITLE|NUM|EVT|TMP|LOC|MOD|STM"  # listed, because "[[anti]]-NATO" has no type
 _MARKS = re.compile(rf"\\(.?)|(\[\[)|(\]\])(?:-({TYPES})\b)?|[^\\\[\]]+|.", re.DOTALL)
 _HEAD = re.compile(r"(Query|Distiller|Medium|Language|Structure)\s*:\s*(.*)", re.DOTALL)
-# What was matched is never given back (++, *+), or a line of spaces would take the square of its length.
+# Possessive quantifiers (++, *+): with backtracking, a line of spaces would take quadratic time.
 _SNIPPET = re.compile(r"Snippet\s++((?:\\.|[^\\:])*+):\s?(.*)", re.DOTALL)
 _NUGGET = re.compile(r"Nuggets?\s*+[\w-]*+\s*+(?:\(([^()]*+)\)\s*+)?[:.]\s?(.*)", re.DOTALL)
 _CATEGORY = re.compile(r"([A-Z][A-Z0-9/_-]*+)\s*+:\s?(.*)", re.DOTALL)

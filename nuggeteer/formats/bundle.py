@@ -23,12 +23,14 @@ from nuggeteer.formats.canonical import counts_as_known, read_folder, unretracte
 from nuggeteer.formats.jsonl import LONGEST_LINE, bare_name, is_regular, json_lines_in, stored, write_file
 from nuggeteer.formats.toml_settings import read_settings
 from nuggeteer.records import Judgement, Nugget, Question, Response, RunInfo
-from nuggeteer.text import says_nothing
+from nuggeteer.text import normalised, says_nothing, verdict_form
 
 Record = TypeVar("Record", Question, Nugget, RunInfo, Response, Judgement)
 OfQuestion = TypeVar("OfQuestion", Nugget, Response)
 KEPT_ASIDE = "the line is kept aside in garbled/; correct it and convert again"  # what to do about a garbled line
 USED = "it is used so; the line is kept aside in garbled/ too, and may be corrected"  # one that is understood in part
+NOT_ASSIGNED = "not_assigned"  # which we write for a nugget that nobody judged
+BETWEEN = " / "  # joins several descriptions of a nugget
 _SHOWN = 5
 _LONGEST_NAME = 200
 
@@ -297,3 +299,27 @@ def _append(path: Path, added: bytes) -> None:
     if before and not before.endswith(b"\n"):
         before += b"\n"
     write_file(path, before + added, follow=False)
+
+
+def places(texts: Sequence[str], nuggets: Sequence[Nugget]) -> list[int | None]:
+    """The index in `nuggets` of each text of a list without ids, such as AutoNuggetizer's; None if no nugget has it.
+
+    A language model that labels nuggets drops some and changes the order of others, so a place in a list says nothing.
+    A text is first compared as it is, then without regard to case and white space (`text.normalised`), then as verdicts
+    are (`text.verdict_form`). Each nugget is taken once: of equal texts, the first is the first nugget with that
+    text."""
+    found: list[int | None] = [None] * len(texts)
+    taken: set[int] = set()
+    for form in (str, normalised, verdict_form):
+        free: dict[str, list[int]] = {}
+        for i in reversed([i for i in range(len(nuggets)) if i not in taken]):
+            own = nuggets[i].descriptions
+            for text in {form(text) for text in (*own, BETWEEN.join(own))}:
+                free.setdefault(text, []).append(i)
+        for at in [at for at, place in enumerate(found) if place is None]:
+            candidates = free.get(form(texts[at]), [])
+            while candidates and found[at] is None:
+                if (place := candidates.pop()) not in taken:
+                    found[at] = place
+                    taken.add(place)
+    return found

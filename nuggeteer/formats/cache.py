@@ -3,7 +3,7 @@
 A collection may come from somebody else. So nothing is written through a link that it holds, and a cache counts
 only if this user made it: its first line has a keyed hash (HMAC) of everything below. The key is random and lies in the
 user's state folder, `$XDG_STATE_HOME/nuggeteer/key` or `~/.local/state/nuggeteer/key`. Where no key can be kept, no
-cache is used. A cache is checked before it is parsed, and what is larger than it can be is not read. Within
+cache is used. A cache is checked before it is parsed, and a file larger than any cache can be is not read. Within
 `reading_only`, none is written.
 """
 

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import orjson
 from msgspec import Struct
 
 from nuggeteer.errors import Problem
 from nuggeteer.fields import Time, Yes, about
 from nuggeteer.formats.canonical import JUDGEMENTS, RETRACTIONS, VERDICT_KEYS, Entry, Layout
-from nuggeteer.formats.jsonl import BOM, read_jsonl
+from nuggeteer.formats.jsonl import read_jsonl
+from nuggeteer.formats.objects import Opening
 from nuggeteer.records import Judgement, QuestionId, Retraction
 
 NOBODY = "nobody"  # stands in a retraction until the assessor is known
@@ -47,13 +47,10 @@ PROPOSED = Layout(
 )
 
 
-def is_handed_in(content: bytes) -> bool:
+def is_handed_in(opening: Opening) -> bool:
     """Whether the first line is a page's."""
-    try:
-        first = orjson.loads(content.strip(BOM + b" \t\r\n").split(b"\n", 1)[0])
-    except orjson.JSONDecodeError:
-        return False
-    return isinstance(first, dict) and first.get("source") == "page" and "page" in first
+    first = opening.objects[:1] if opening.kind == "lines" else []
+    return any(line.get("source") == "page" and "page" in line for line in first)
 
 
 def read_handed_in(path: Path, problems: list[Problem]) -> list[Entry[Judgement | Retraction | Proposed]]:

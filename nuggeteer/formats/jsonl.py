@@ -35,6 +35,8 @@ LONGEST_LINE = 10_000_000
 UNPACKED, UNPACKED_TIMES = 10_000_000, 100
 DEEPEST = 100  # lists and objects within each other
 BOM = b"\xef\xbb\xbf"
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # errors of a disk, or of a quota, that is full
+DAMAGED = ("is compressed with gzip, and is damaged or cut off", "compress or copy it again")
 GZIP = b"\x1f\x8b\x08"  # how a file that is compressed with gzip begins
 _CONTAINERS = {dict, list}
 _TOO_DEEP = "lists or objects are nested too deeply"
@@ -98,8 +100,7 @@ def read_lines(path: Path, problems: list[Problem]) -> Iterator[tuple[int, bytes
         problems.append(Problem(str(path), None, what, "if you trust it, unpack it with gunzip"))
         return
     except (EOFError, zlib.error, gzip.BadGzipFile):
-        what = "is compressed with gzip, and is damaged or cut off"
-        problems.append(Problem(str(path), None, what, "compress or copy it again"))
+        problems.append(Problem(str(path), None, *DAMAGED))
         return
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         what = f"cannot be read: {getattr(error, 'strerror', error)}"
@@ -183,7 +184,7 @@ def read_jsonl(path: Path, problems: list[Problem], keys: Collection[str] = ()) 
         try:
             record = orjson.loads(line)
             if isinstance(record, dict) and _CONTAINERS.isdisjoint(map(type, record.values())):
-                # What is written out as it was read has no key twice. It is quicker to write it than to find its keys.
+                # If encoding gives back the same bytes, no key is repeated. Encoding is quicker than finding the keys.
                 if orjson.dumps(record) == line:
                     yield number, record
                     continue
@@ -297,7 +298,5 @@ def write_file(path: Path, content: bytes, follow: bool = True) -> None:
 
 
 def not_written(path: Path, error: OSError) -> InputError:
-    full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-    return fail(
-        path, f"cannot be written: {error.strerror}", "make room on the disk" if full else "choose another path"
-    )
+    remedy = "make room on the disk" if error.errno in FULL else "choose another path"
+    return fail(path, f"cannot be written: {error.strerror}", remedy)

@@ -23,10 +23,9 @@ from pathlib import Path
 from typing import Any
 
 from nuggeteer.fields import moment
-from nuggeteer.formats.bundle import Bundle, as_id, by_question
+from nuggeteer.formats.bundle import BETWEEN, Bundle, as_id, by_question
 from nuggeteer.formats.dataset import Dataset, present, rest_of, roles_of, text_of
 from nuggeteer.formats.jsonl import bare_name
-from nuggeteer.formats.nugget_lists import BETWEEN
 from nuggeteer.formats.objects import Opening, read_objects
 from nuggeteer.records import Judgement
 

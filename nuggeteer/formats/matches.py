@@ -9,7 +9,7 @@ A verdict scores 1 or 0, and so do support and not_support; partial_support scor
 weighed in the same way. A probability beside an assignment says more, so it counts. With "scope": "answer", and in
 AutoNuggetizer's files, `text` is the whole answer.
 
-AutoNuggetizer's nuggets have no ids. Each is recognised by its text (`nugget_lists`), as `convert` does. An assignment
+AutoNuggetizer's nuggets have no ids. Each is recognised by its text (`bundle.places`), as `convert` does. An assignment
 that an LLM garbled scores 0 with a warning, as in AutoNuggetizer; `not_assigned` says nothing. Of two answers with the
 same text, the higher score counts, with a warning. Other keys are ignored. Lines on unknown questions or nuggets are
 not used, with a warning. Of two lines with `at` about one pair, the later one counts. Two different scores of one pair
@@ -25,8 +25,8 @@ from typing import Any, NamedTuple
 from nuggeteer.errors import Problem
 from nuggeteer.fields import WrongField
 from nuggeteer.formats.append import read_appended
+from nuggeteer.formats.bundle import NOT_ASSIGNED, places
 from nuggeteer.formats.jsonl import is_regular
-from nuggeteer.formats.nugget_lists import NOT_ASSIGNED, places
 from nuggeteer.records import AnswerKey, Nugget
 from nuggeteer.text import normalised
 

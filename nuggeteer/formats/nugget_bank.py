@@ -27,8 +27,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from nuggeteer.formats.bundle import Bundle, as_id, kept
-from nuggeteer.formats.nugget_lists import BETWEEN
+from nuggeteer.formats.bundle import BETWEEN, Bundle, as_id, kept
 from nuggeteer.formats.objects import Opening, read_objects
 from nuggeteer.records import Importance, Nugget, Question
 

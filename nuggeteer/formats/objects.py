@@ -14,16 +14,17 @@ import io
 import re
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import IO, Any, Literal, cast
 
 import orjson
 
 from nuggeteer.errors import InputError, NuggeteerError, Problem, fail
 from nuggeteer.formats.bundle import Bundle, as_json
-from nuggeteer.formats.jsonl import BOM, GZIP, LONGEST_LINE, UNPACKED, UNPACKED_TIMES, parsed, read_jsonl
+from nuggeteer.formats.jsonl import BOM, DAMAGED, GZIP, LONGEST_LINE, UNPACKED, UNPACKED_TIMES, parsed, read_jsonl
 
 LARGEST = 500_000_000  # bytes of a file that is read whole
 HEAD = 1 << 16  # bytes that show what a file is
@@ -91,17 +92,24 @@ def open_file(path: Path) -> Opening:
     """Look at the beginning of a file. It is read again, so it cannot be a pipe."""
     if not can_be_opened_again(path):
         raise fail(path, "is a device or a pipe", "write it to a file first")
+    with _unpacked(path) as (file, _):
+        head = file.read(HEAD)
+    return Opening(path, _kind(head), head)
+
+
+@contextmanager
+def _unpacked(path: Path) -> Iterator[tuple[IO[bytes], bool]]:
+    """A file to read, and whether it is compressed. Errors of reading say what to do."""
     try:
         with path.open("rb") as raw:
-            head = raw.read(len(GZIP))
+            packed = raw.read(len(GZIP)) == GZIP
             raw.seek(0)
-            head = gzip.GzipFile(fileobj=raw).read(HEAD) if head == GZIP else raw.read(HEAD)
+            yield (cast(IO[bytes], gzip.GzipFile(fileobj=raw)) if packed else raw), packed
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise fail(path, *DAMAGED) from error
     except (OSError, ValueError) as error:
         what = f"cannot be read: {getattr(error, 'strerror', None) or error}"
         raise fail(path, what, "check the name and the permissions") from error
-    except (EOFError, zlib.error) as error:
-        raise fail(path, "is compressed with gzip, and is damaged or cut off", "compress or copy it again") from error
-    return Opening(path, _kind(head), head)
 
 
 def can_be_opened_again(path: Path) -> bool:
@@ -201,18 +209,10 @@ def read_document(path: Path) -> Any:
 def read_whole(path: Path, most: int | None = None) -> bytes:
     """The bytes of a file, unpacked, if there are no more than `most`, or than can be read whole."""
     most = LARGEST if most is None else most
-    try:
-        with path.open("rb") as raw:
-            packed = raw.read(len(GZIP)) == GZIP
-            raw.seek(0)
-            if packed:
-                most = min(most, max(UNPACKED, UNPACKED_TIMES * path.stat().st_size))
-            content: bytes = (gzip.GzipFile(fileobj=raw) if packed else raw).read(most + 1)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise fail(path, "is compressed with gzip, and is damaged or cut off", "compress or copy it again") from error
-    except (OSError, ValueError) as error:
-        what = f"cannot be read: {getattr(error, 'strerror', None) or error}"
-        raise fail(path, what, "check the name and the permissions") from error
+    with _unpacked(path) as (file, packed):
+        if packed:
+            most = min(most, max(UNPACKED, UNPACKED_TIMES * path.stat().st_size))
+        content = file.read(most + 1)
     if len(content) > most:
         what = f"{'unpacks to' if packed else 'has'} more than {most:,} bytes"
         raise fail(path, what, "divide it, or write it as JSON Lines, which may be of any size")

@@ -21,9 +21,8 @@ from typing import Any
 import orjson
 
 from nuggeteer.fields import WrongField, weight
-from nuggeteer.formats.bundle import Bundle, as_id, kept
+from nuggeteer.formats.bundle import BETWEEN, Bundle, as_id, kept
 from nuggeteer.formats.jsonl import parsed
-from nuggeteer.formats.nugget_lists import BETWEEN
 from nuggeteer.formats.objects import Opening, read_objects
 from nuggeteer.records import Nugget, Question
 

@@ -16,11 +16,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 
 from nuggeteer.errors import InputError, NuggeteerError
-from nuggeteer.fields import Number, Part
+from nuggeteer.fields import Count, Number, Part, about
 from nuggeteer.formats.annotation import Extent, Snippet
 from nuggeteer.formats.snippets import JudgedSnippet, Verdict
 from nuggeteer.gale.annotation import letters, nearest
@@ -202,19 +203,25 @@ def _class(degrees: Mapping[int, float]) -> int:
     return max(sorted(degrees), key=lambda nug: degrees[nug])
 
 
-@dataclass(frozen=True)
-class Count:
-    """Counts of corrected and automatic nuggets in the snippets of one condition; `condition` is None for all."""
+class ConditionCounts(Part):
+    """Counts of nuggets in the snippets of one condition."""
 
-    condition: tuple[str, ...] | None
-    snippets: int
-    corrected: int
-    automatic: int
+    condition: Annotated[
+        Mapping[str, str | None] | None,
+        about("Its `structure`, `medium` and `language`, if snippets name them; null for all together."),
+    ]
+    snippets: Count
+    corrected: Count
+    automatic: Count
+    difference: Annotated[Number, about("Nuggets that are missing, as a share of the corrected ones.")]
 
-    @property
-    def difference(self) -> float | None:
-        """How many nuggets the nuggetizer missed, as a share of the corrected ones."""
-        return (self.corrected - self.automatic) / self.corrected if self.corrected else None
+    @classmethod
+    def of(
+        cls, condition: Mapping[str, str | None] | None, corrected: Sequence[int], automatic: Sequence[int]
+    ) -> ConditionCounts:
+        """From the counts of each of the snippets."""
+        right, found = sum(corrected), sum(automatic)
+        return cls(condition, len(corrected), right, found, (right - found) / right if right else None)
 
 
 class MeanDifference(Part):
@@ -232,8 +239,7 @@ class Corrections:
     type, and counts for each snippet."""
 
     model: str
-    conditions: tuple[str, ...]
-    counts: tuple[Count, ...]
+    counts: tuple[ConditionCounts, ...]
     mean: MeanDifference
     without_template: int
     types: tuple[TypeCounts, ...]
@@ -249,17 +255,14 @@ def compare(texts: Sequence[Cut], model: str) -> Corrections:
     counts = []
     for condition in sorted(set(conditions)) if names else ():
         own = [i for i, values in enumerate(conditions) if values == condition]
-        counts.append(Count(condition, len(own), _sum(corrected, own), _sum(automatic, own)))
-    counts.append(Count(None, len(snippets), sum(corrected), sum(automatic)))
+        named = {name: value or None for name, value in zip(names, condition, strict=True)}
+        counts.append(ConditionCounts.of(named, [corrected[i] for i in own], [automatic[i] for i in own]))
+    counts.append(ConditionCounts.of(None, corrected, automatic))
     mean = mean_difference(np.subtract(corrected, automatic).astype(float))
     without_template = sum(text.template is None for text in texts)
     counted = tuple(zip(snippets, automatic, strict=True))
     types = by_type((text.snippet.text, text.snippet.nuggets, text.annotation.nuggets) for text in texts)
-    return Corrections(model, names, tuple(counts), mean, without_template, tuple(types), counted)
-
-
-def _sum(values: Sequence[int], which: Sequence[int]) -> int:
-    return sum(values[i] for i in which)
+    return Corrections(model, tuple(counts), mean, without_template, tuple(types), counted)
 
 
 def mean_difference(differences: Vector) -> MeanDifference:

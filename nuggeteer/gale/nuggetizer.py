@@ -36,7 +36,7 @@ from nuggeteer.gale.phrases import (
     whole,
     within,
 )
-from nuggeteer.gale.templates import ANY, TYPES, Template, Type
+from nuggeteer.gale.templates import TYPES, Template, Type
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Span, Token
@@ -68,11 +68,6 @@ class Nuggetizer:
         self.nlp = parser.load(model)
         meta = self.nlp.meta
         self.name = f"{meta['lang']}_{meta['name']} {meta['version']}"
-
-    def nuggets(self, texts: Iterable[str], template: Template = ANY) -> Iterator[list[Found]]:
-        """The nuggets of each text that count under a template, in the order in which they occur."""
-        for found in self.all(texts):
-            yield select(found, template)
 
     def all(self, texts: Iterable[str]) -> Iterator[tuple[str, list[Found]]]:
         """Each text with all its nuggets, parsed in batches."""

@@ -4,7 +4,7 @@ Several processes may record at once. A file that is damaged, belongs to another
 is reported and left unchanged.
 
 The file may come from anybody, and SQLite does much by itself: it follows files that lie beside the one opened, and
-runs what the schema holds. So it is shown only files that a history can have, with tables as we make them.
+runs what the schema holds. So we open only files that a history can have, with tables as we make them.
 """
 
 from __future__ import annotations

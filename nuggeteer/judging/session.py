@@ -16,8 +16,7 @@ from nuggeteer.collection.ledger import Ledger
 from nuggeteer.collection.proposals import Proposal, propose
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.judging.cards import Card, Filter, ShownNugget, ShownResponse, check_filter
-from nuggeteer.judging.state import AnswerCard, JudgingState
-from nuggeteer.judging.verdicts import SessionVerdicts
+from nuggeteer.judging.state import AnswerCard, JudgingState, SessionVerdicts
 from nuggeteer.matching.marks import Span
 from nuggeteer.records import Importance, Judgement
 
@@ -163,12 +162,6 @@ class Session:
     def is_over(self) -> bool:
         """Whether the time of the sitting is over, and the last card done."""
         return self.asked is None and self.minutes_left == 0
-
-    def open_cards(self) -> Iterator[AnswerCard]:
-        """What is to be asked, each once and in order, as of the verdicts so far."""
-        for card in self._in_order():
-            if nuggets := self._open(card):
-                yield replace(card, nuggets=nuggets)
 
     def _in_order(self) -> Iterator[AnswerCard]:
         if self.audit is not None:

@@ -62,16 +62,10 @@ class _Description:
 class ClueTables:
     """The descriptions of a key's nuggets, as arrays. A *slot* is a stem of a description."""
 
-    def __init__(self, key: AnswerKey, settings: Match, idf: Idf | None, asked: Ints | None = None) -> None:
-        """With `asked`, only for these questions."""
+    def __init__(self, key: AnswerKey, settings: Match, idf: Idf | None) -> None:
         self._key, self._language = key, Language(settings.language)
         self._idf = idf
-        chosen = range(len(key.questions)) if asked is None else asked.tolist()
-        by_nugget: list[list[_Description]] = [[] for _ in key.nuggets]
-        for question in chosen:
-            begin, end = int(key.offsets[question]), int(key.offsets[question + 1])
-            described = self._descriptions(key.questions[question].text, key.nuggets[begin:end])
-            by_nugget[begin:end] = described
+        by_nugget = [described for question, own in key for described in self._descriptions(question.text, own)]
         descriptions = [one for own in by_nugget for one in own]
         counts = np.array([len(own) for own in by_nugget], dtype=np.int64)
         begins = np.concatenate([[0], np.cumsum(counts)])

@@ -38,7 +38,7 @@ class Remembered(Matcher):
         self._key, self._signature, self._notes, self._scores_overlap = key, signature, notes, scores_overlap
         self._row = {asked: row for row, asked in enumerate(zip(question.tolist(), texts, strict=True))}
         # After the scores there are as many NaN as the largest question has nuggets, for texts without scores.
-        self._begin = np.append(ragged(key.offsets[question], key.counts[question])[0][:-1], len(scores))
+        self._begin = np.append(key.pairs(question)[0][:-1], len(scores))
         self._scores = np.append(scores, np.full(int(key.counts.max(initial=0)), np.nan))
 
     @classmethod
@@ -78,7 +78,7 @@ def make(material: Material) -> Remembered:
     for match in matches:
         row.setdefault((match.question, match.text), len(row))
     question = np.array([asked for asked, _ in row], dtype=np.int32)
-    begin, _ = ragged(key.offsets[question], key.counts[question])
+    begin, _ = key.pairs(question)
     scores = np.full(int(begin[-1]), np.nan)
     digest = blake2b(digest_size=4)
     for match in sorted(matches, key=lambda match: (match.nugget, match.text)):

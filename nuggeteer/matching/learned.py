@@ -34,7 +34,7 @@ from nuggeteer.matching.base import (
 )
 from nuggeteer.matching.clues import CLUES, ClueTables
 from nuggeteer.matching.similar_texts import Breakdowns, ComparedText, JudgedTexts
-from nuggeteer.records import Ints, Vector, ragged
+from nuggeteer.records import Ints, Vector
 from nuggeteer.text import normalised
 
 DIGITS = 4  # of predictions: the last bits of a product depend on what else is asked at once
@@ -77,7 +77,7 @@ class LearnedMatcher(Matcher):
         return self.match(judged.texts, judged.question, jobs)
 
     def carried(self, texts: Sequence[str], question: npt.NDArray[np.int32]) -> Vector:
-        begin, _ = ragged(self._key.offsets[question], self._key.counts[question])
+        begin, _ = self._key.pairs(question)
         result = np.zeros(int(begin[-1]))
         order = np.argsort(question, kind="stable")
         numbers, start = np.unique(question[order], return_index=True)
@@ -90,7 +90,7 @@ class LearnedMatcher(Matcher):
         return np.round(result, DIGITS)
 
     def left_out(self, texts: Sequence[str], question: npt.NDArray[np.int32], group: Sequence[str]) -> Vector:
-        begin, _ = ragged(self._key.offsets[question], self._key.counts[question])
+        begin, _ = self._key.pairs(question)
         result = np.zeros(int(begin[-1]))
         row_of = {asked: row for row, asked in enumerate(zip(question.tolist(), texts, strict=True))}
         with _one_thread():
@@ -167,7 +167,7 @@ class LearnedMatcher(Matcher):
 
     @cached_property
     def _begin(self) -> Ints:
-        return ragged(self._key.offsets[self._judged.question], self._key.counts[self._judged.question])[0]
+        return self._key.pairs(self._judged.question)[0]
 
     def _question(self, number: int) -> JudgedTexts:
         if number not in self._questions:

@@ -34,7 +34,7 @@ from nuggeteer.text import words
 def carriers(material: Material) -> tuple[MarkedSpan, ...]:
     """The whole responses that were judged to carry a nugget."""
     key, judged = material.key, material.judged
-    begin, nugget = ragged(key.offsets[judged.question], key.counts[judged.question])
+    begin, nugget = key.pairs(judged.question)
     row = np.repeat(np.arange(len(judged.texts)), np.diff(begin))
     yes = np.flatnonzero(judged.yes)
     return tuple(
@@ -111,7 +111,7 @@ class ResponseNgrams(NgramMatcher):
     def _carriers(self) -> list[dict[Gram, Set[int]]]:
         """For each question, the nuggets whose judged responses have an n-gram."""
         judged = self._material.judged
-        begin, nugget = ragged(self.key.offsets[judged.question], self.key.counts[judged.question])
+        begin, nugget = self.key.pairs(judged.question)
         found: list[dict[Gram, set[int]]] = [defaultdict(set) for _ in self.key.questions]
         for row, text in enumerate(judged.texts):
             own = nugget[begin[row] : begin[row + 1]][judged.yes[begin[row] : begin[row + 1]]].tolist()
@@ -122,7 +122,7 @@ class ResponseNgrams(NgramMatcher):
 
     def score_judged(self, judged: Judged, jobs: int = 1) -> Vector:
         """The score of each judged text, by the responses of other groups."""
-        begin, nugget = ragged(self.key.offsets[judged.question], self.key.counts[judged.question])
+        begin, nugget = self.key.pairs(judged.question)
         scores = np.zeros(len(nugget))
         for group in np.unique(judged.group).tolist():
             own = np.flatnonzero(judged.group == group)

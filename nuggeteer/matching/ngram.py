@@ -144,7 +144,7 @@ class GramTables:
 
     def nugget_starts(self, question: npt.NDArray[np.int32]) -> Ints:
         """Where each (text, nugget)'s descriptions begin among the scores."""
-        _, nugget = ragged(self._key.offsets[question], self._key.counts[question])
+        _, nugget = self._key.pairs(question)
         text = np.repeat(np.arange(len(question)), self._key.counts[question])
         begin, _ = self.layout(question)
         result: Ints = begin[text] + self.nugget_begin[nugget] - self.first[question[text]]

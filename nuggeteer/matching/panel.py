@@ -91,7 +91,7 @@ class Panel(Around):
         self._row: dict[tuple[int, str], int] = {}
         scores: list[Mapping[tuple[int, int], float]] = [self._scores(judge, split) for judge in judges]
         question = np.array([question for question, _ in self._row], dtype=np.int64)
-        self._begin, _ = ragged(key.offsets[question], key.counts[question])
+        self._begin, _ = key.pairs(question)
         # For each pair with a verdict, the score of each judge, NaN without one. After the last, a row for no verdict
         # at all.
         most = int(key.counts.max(initial=0))

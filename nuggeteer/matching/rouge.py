@@ -59,9 +59,9 @@ class RougeMatcher(Matcher):
         for text, asked in zip(texts, question.tolist(), strict=True):
             tokens = self._tokens(text)
             words = set(tokens)
-            for nugget in range(self._key.offsets[asked], self._key.offsets[asked + 1]):
+            for descriptions in self._descriptions[self._key.own(asked)]:
                 best = 0.0
-                for description in self._descriptions[nugget]:
+                for description in descriptions:
                     common = words.intersection(description)
                     if common:
                         # Other words are in no common sequence; pairs of words need their neighbours.

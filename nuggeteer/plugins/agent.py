@@ -194,7 +194,7 @@ def _as_shown(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def as_shown(value: Any) -> Any:
-    """The same with every text on one line, nothing hidden in it, and of a bearable length."""
+    """The same with every text on one line, nothing hidden in it, cut to a readable length."""
     if isinstance(value, str):
         shown = escaped(value[: LONGEST + 1])
         return shown if len(value) <= LONGEST else f"{shown[:LONGEST]}… ({len(value):,} characters in all)"

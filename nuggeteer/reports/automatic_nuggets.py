@@ -16,7 +16,7 @@ from nuggeteer.fields import Count, Number, Of, Part, about, copied
 from nuggeteer.formats.annotation import Spans
 from nuggeteer.formats.annotation_files import as_line
 from nuggeteer.formats.brackets import mark
-from nuggeteer.gale.automatic import Corrections, Cut, MeanDifference, TypeCounts
+from nuggeteer.gale.automatic import ConditionCounts, Corrections, Cut, MeanDifference, TypeCounts
 from nuggeteer.gale.nuggetizer import Found
 from nuggeteer.gale.proposal import Candidate
 from nuggeteer.gale.templates import TYPES
@@ -65,19 +65,6 @@ class NuggetizeOutput(Part):
     snippets: Sequence[SnippetOutput]
 
 
-class ConditionCounts(Part):
-    """Counts of nuggets in the snippets of one condition."""
-
-    condition: Annotated[
-        Mapping[str, str | None] | None,
-        about("Its `structure`, `medium` and `language`, if snippets name them; null for all together."),
-    ]
-    snippets: Count
-    corrected: Count
-    automatic: Count
-    difference: Annotated[Number, about("Nuggets that are missing, as a share of the corrected ones.")]
-
-
 class TypeQuality(Part):
     """Nuggets of one type."""
 
@@ -107,7 +94,7 @@ class CorrectionsOutput(Part):
     """Automatic nuggets, compared with corrected ones."""
 
     model: Parser
-    conditions: Sequence[ConditionCounts]
+    counts: Sequence[ConditionCounts] = field(name="conditions")
     mean: MeanDifference = field(name="per_snippet")
     without_template: Annotated[Count, about("Snippets whose query follows no template.")]
     types: Sequence[TypeQuality]
@@ -154,9 +141,6 @@ def corrections_as_json(result: Corrections) -> dict[str, Any]:
     return copied(
         CorrectionsOutput,
         result,
-        conditions=[
-            copied(ConditionCounts, counts, condition=_condition(result, counts.condition)) for counts in result.counts
-        ],
         types=list(map(_type, result.types)),
         snippets=[
             CorrectedSnippet(
@@ -165,12 +149,6 @@ def corrections_as_json(result: Corrections) -> dict[str, Any]:
             for snippet, automatic in result.automatic
         ],
     ).as_data()
-
-
-def _condition(result: Corrections, condition: Sequence[str] | None) -> dict[str, str | None] | None:
-    if condition is None:
-        return None
-    return {name: value or None for name, value in zip(result.conditions, condition, strict=True)}
 
 
 def _type(one: TypeCounts) -> TypeQuality:
@@ -222,11 +200,11 @@ def draw_corrections(out: Console, result: Corrections) -> None:
     columns = left("condition") + right("snippets", "corrected nuggets", "automatic nuggets", "too few")
     sheet = table("", columns)
     for counts in result.counts:
-        name = "overall" if counts.condition is None else ", ".join(value or "(none)" for value in counts.condition)
+        values = ["overall"] if counts.condition is None else [one or "(none)" for one in counts.condition.values()]
         few = UNDEFINED if counts.difference is None else percent(abs(counts.difference))
         few = f"−{few}" if counts.difference is not None and counts.difference < 0 else few
         numbers = f"{counts.snippets:,}", f"{counts.corrected:,}", f"{counts.automatic:,}", few
-        sheet.add_row(plain(name, "bold" if counts.condition is None else ""), *numbers)
+        sheet.add_row(plain(", ".join(values), "bold" if counts.condition is None else ""), *numbers)
     out.print(sheet)
     out.print()
     mean = result.mean

@@ -39,7 +39,7 @@ def causes_in_words(causes: Causes) -> str:
     parts = [("the build", causes.build), ("the judges", causes.judges), ("people's new verdicts", causes.verdicts)]
     if abs(causes.rest) >= 0.0005:
         parts.append(("version, key and settings", causes.rest))
-    said = ", ".join(f"{signed(value) if abs(value) >= 0.0005 else 0} {what}" for what, value in parts)
+    said = ", ".join(f"{signed(value)} {what}" for what, value in parts)
     recorded = f"{causes.run} was recorded with {causes.recorded:.3f} on {causes.time[:10]}"
     return f"{recorded} (judges then: {then}; now: {now}). Of the change since then, {signed(causes.change)}: {said}."
 

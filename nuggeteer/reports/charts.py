@@ -179,7 +179,7 @@ def agreement(x: Sequence[float], y: Sequence[float], x_name: str, y_name: str) 
     for across, up in sorted({(round(a, 3), round(b, 3)) for a, b in both}):
         panel.point(across, up, "fill-accent", 1.6)
     panel.y_name(y_name)
-    drawing.text((panel.x.start + panel.x.end) / 2, 331 - FONT_SIZE / 2 - 2, x_name, anchor="middle")
+    panel.x_name(x_name, 331)
     return str(drawing)
 
 
@@ -219,5 +219,5 @@ def reliability(found: Reliability) -> str:
     below.x_axis(shares)
     below.y_axis(counts)
     below.y_name("pairs")
-    drawing.text((x.start + x.end) / 2, 331 - FONT_SIZE / 2 - 2, "guessed probability", anchor="middle")
+    below.x_name("guessed probability", 331)
     return str(drawing)

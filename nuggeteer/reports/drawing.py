@@ -24,7 +24,6 @@ class Drawing:
     """An SVG element and what is drawn in it. All texts may be hostile: they are escaped here."""
 
     def __init__(self, width: float, height: float, classes: str, title: str, description: str) -> None:
-        self.width = width
         self.root = ElementTree.Element(
             "svg",
             {
@@ -102,6 +101,10 @@ class Panel:
                 self.line([self.x.low, self.x.high], [number, number], "stroke-line", 0.6)
             self.drawing.text(self.x.start - GAP, self.y(number), label, anchor="end")
         self.line([self.x.low, self.x.low], [self.y.low, self.y.high], classes, 0.8)
+
+    def x_name(self, name: str, height: float) -> None:
+        """What the axis at the bottom shows, at the lower edge of a drawing of this height."""
+        self.drawing.text((self.x.start + self.x.end) / 2, height - FONT_SIZE / 2 - 2, name, anchor="middle")
 
     def y_name(self, name: str) -> None:
         """What the axis at the left shows, at the left edge of the drawing."""

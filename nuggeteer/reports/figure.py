@@ -62,7 +62,7 @@ def svg(plot: Plot) -> str:
         for position, name in names.items():
             drawing.text(panel.x(position) + 3, panel.y.start + GAP, name, anchor="end", turned=-45)
     panel.y_name(plot.y)
-    drawing.text((panel.x.start + panel.x.end) / 2, height - FONT_SIZE / 2 - 2, plot.x, anchor="middle")
+    panel.x_name(plot.x, height)
     for series, (x, y) in enumerate(legend):
         _sample(drawing, plot, series, x, y)
     _DRAW[plot.kind](panel, plot)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nuggeteer.display import chance as chance
 from nuggeteer.display import counted as counted
+from nuggeteer.display import listed as listed
 from nuggeteer.display import p_value as p_value
+from nuggeteer.display import shortened as shortened
 from nuggeteer.measures import Measure
 from nuggeteer.records import Ints, Nugget, share_of
 from nuggeteer.statistics.intervals import MIN_QUESTIONS, Estimate, Interval
@@ -146,16 +148,6 @@ def build_cells(trend: Trend, timelines: NuggetTimelines, i: int) -> tuple[str, 
     gained, lost = timelines.gained[:, place].sum(), timelines.lost[:, place].sum()
     nuggets = f"+{gained} −{lost}" if timelines.compared[place] else ""
     return number(build.interval.value), between(build.interval), change, nuggets, known_of(build)
-
-
-def listed(names: Sequence[str], most: int = 5) -> str:
-    """The first of some names, and how many more there are."""
-    shown = ", ".join(names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
-
-
-def shortened(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def importance(nugget: Nugget) -> str:

@@ -1,86 +1,100 @@
-"""How many minutes of reading an interval of a given width needs."""
+"""How many verdicts of each judge and of a person a width takes, and at what price."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import ceil
 from typing import Annotated, Any
 
 from msgspec import field
 from rich.console import Console
 
-from nuggeteer.fields import Count, Ends, Number, Part, about, copied
-from nuggeteer.judging.audits.planning import Plan
-from nuggeteer.reports.formatting import UNDEFINED, number
-from nuggeteer.reports.terminal import left, right, say, table, wrap
+from nuggeteer.asking.narrowing import PERSON, Mixture, VerdictPlan
+from nuggeteer.fields import Count, Number, Part, about, copied
+from nuggeteer.reports.asked import price
+from nuggeteer.reports.formatting import UNDEFINED, counted, number
+from nuggeteer.reports.terminal import left, right, say, table
 
 
-class WidthNow(Part):
-    """The score as it is, with its interval."""
+class PlanSource(Part):
+    """A source of verdicts."""
 
-    value: Number
-    low: Number
-    high: Number
-    judging: Ends | None
-    sampling: Ends | None
+    name: Annotated[str, about("A judge, or `person`.")]
+    checked: Annotated[
+        Count | None,
+        about("How many nuggets people have judged of those that the judge has read; null for a person."),
+    ]
+    without: Annotated[
+        Mixture | None, about("The cheapest mixture without this source; null if none reaches the width.")
+    ]
+    alone: Annotated[Mixture | None, about("The cheapest of it alone; null if none reaches the width.")]
 
 
-class ReadingPlanOutput(Part):
-    """How much reading an interval of a given width takes."""
+class PlanOutput(Part):
+    """How many verdicts of each source a width takes, and at what price."""
 
     run: str
+    against: str | None
     measure: str
-    width: Annotated[float, about("What was asked for, of the whole interval.")]
-    now: WidthNow
-    sampling: Annotated[float, about("The width of the sampling part with every verdict known.")] = field(
-        name="sampling_width"
-    )
-    part: Annotated[float, about("The width that the judging part may have.")] = field(name="judging_width")
-    minutes: Annotated[
-        Number, about("Minutes of reading in the order of `judge` that bring it there; null if they cannot.")
+    now: Annotated[Number, about("How wide the guesses make the interval.")]
+    width: Annotated[float, about("How wide it is to be.")]
+    open_nuggets: Annotated[Count, about("Nuggets whose verdicts would narrow it.")] = field(name="open")
+    sources: Sequence[PlanSource]
+    best: Annotated[
+        Mixture | None, about("The cheapest mixture that is expected to reach the width; null if none does.")
     ]
-    guided: Annotated[Count | None, about("How many verdicts are given in them.")]
-    audited: Annotated[Count | None, about("N of `judge --audit N` that does the same; null if none does.")]
-    audit_minutes: Annotated[Number, about("The minutes of that audit.")]
-    open_nuggets: Annotated[Count, about("How many nuggets are open.")] = field(name="open")
-    questions: Count
-    questions_needed: Annotated[Count | None, about("null if there are enough questions.")]
 
 
-def as_json(plan: Plan) -> dict[str, Any]:
-    return copied(ReadingPlanOutput, plan, measure=plan.measure.name).as_data()
+def as_json(plan: VerdictPlan) -> dict[str, Any]:
+    return copied(
+        PlanOutput,
+        plan,
+        sources=[
+            PlanSource(
+                name=name,
+                checked=plan.checked.get(name),
+                without=plan.without[name],
+                alone=plan.alone[name],
+            )
+            for name in plan.without
+        ],
+    ).as_data()
 
 
-def draw(out: Console, result: Plan) -> None:
-    """A plan in words and a table."""
-    now = result.now
-    judging = now.judging[1] - now.judging[0] if now.judging else None
-    whole = now.high - now.low if now.low is not None and now.high is not None else None
-    title = f"{result.run}, {result.measure.title}: {number(now.value)}"
-    sheet = table(title, left("width of") + right("now", "wanted"))
-    sheet.add_row("the whole interval", number(whole), number(result.width))
-    sheet.add_row("its judging part: guesses may be wrong", number(judging), number(result.part))
-    sheet.add_row(f"its sampling part: only {result.questions} questions", number(result.sampling))
+def draw(out: Console, plan: VerdictPlan) -> None:
+    """The cheapest mixture, and what it would be without each source."""
+    names = plan.run if plan.against is None else f"{plan.against} → {plan.run}"
+    wide = f"guesses alone make the interval of {plan.measure} {number(plan.now)} wide"
+    say(out, f"{names}: {wide}. Open: {counted(plan.open_nuggets, 'nugget')}.")
+    if plan.now <= plan.width:
+        say(out, "That is narrow enough.")
+        return
+    say(out, f"To make it {number(plan.width)} wide:", "")
+    sources = list(plan.without)
+    ways: list[tuple[str, Mixture | None]] = [("cheapest", plan.best)]
+    if len(sources) > 1:
+        ways += [(f"without {'a ' * (name == PERSON)}{name}", plan.without[name]) for name in sources]
+    ways += [(f"only {name}", plan.alone[name]) for name in sources if len(sources) > 2]
+    heads = [f"{name} {'minutes' if name == PERSON else 'verdicts'}" for name in sources]
+    judged = sources != [PERSON]  # a person's minutes alone need no price
+    sheet = table("", left("") + right(*heads, *["price"] * judged))
+    for title, mixture in ways:
+        cost = [price(mixture.price) if mixture else "impossible"]
+        sheet.add_row(title, *(_work(mixture, name) for name in sources), *cost * judged)
     out.print(sheet)
     out.print()
-    if result.questions_needed is not None:
-        reached = f"Reading alone cannot reach {result.width:.3f}: with everything read it is {result.sampling:.3f}"
-        say(out, f"{reached}. About {result.questions_needed} questions would.", "")
-    if not result.open_nuggets:
-        say(out, "Nothing is left to judge.")
-        return
-    only = f" for the score on these {result.questions} questions alone" * (result.questions_needed is not None)
-    wanted = f"There are {result.open_nuggets} open nuggets. For a judging part of {result.part:.3f}{only}"
-    say(out, f"{wanted}, give nuggeteer judge {result.run} about:", "")
-    minutes = None if result.minutes is None else ceil(result.minutes)
-    audit = None if result.audit_minutes is None else ceil(result.audit_minutes)
-    guided = UNDEFINED if result.guided is None else f"{result.guided:,}"
-    ways = table("", left("") + right("minutes", "verdicts") + wrap("valid"))
-    ways.add_row(f"--minutes {minutes or 'N'}", _needed(minutes), guided, "if the guesses are as sure as they say")
-    ways.add_row(f"--audit {result.audited or 'N'}", _needed(audit), UNDEFINED, "however wrong they are")
-    out.print(ways)
+    checks = [f"{name}, {counted(count, 'verdict')}" for name, count in plan.checked.items()]
+    if checks:
+        say(out, f"What a judge is worth is known from pairs that people have judged too: {'; '.join(checks)}.")
+    if PERSON in sources:
+        trust = "A person's verdict is taken to be right"
+        trust += ", and the judges to err independently of each other" if len(sources) > 2 else ""
+        say(out, f"A person reads answers in the order of nuggeteer judge. {trust}.")
 
 
-def _needed(minutes: int | None) -> str:
-    if not minutes:
-        return "impossible" if minutes is None else "none more"
-    return f"{minutes:,}"
+def _work(mixture: Mixture | None, name: str) -> str:
+    """What a source does: verdicts of a judge; of a person minutes of reading."""
+    share = next((share for share in mixture.shares if share.name == name), None) if mixture else None
+    if share is None or not share.verdicts:
+        return UNDEFINED
+    return f"{max(ceil(share.minutes or 0), 1) if name == PERSON else share.verdicts:,}"

@@ -14,7 +14,7 @@ from nuggeteer.matching.base import Material
 from nuggeteer.matching.pourpre import make
 from nuggeteer.measures import Measure
 from nuggeteer.measures.kinds import ROUGE, credited_f
-from nuggeteer.records import Ints, Nugget, Run, Vector, ragged
+from nuggeteer.records import Ints, Nugget, Run, Vector
 
 
 def values_by_text(
@@ -38,7 +38,7 @@ def _pourpre(measure: Measure, run: Run, length: Ints, material: Material, jobs:
     stem = settings.stem or settings.language == ENGLISH
     matcher = make(replace(material, settings=replace(settings, stem=stem)))
     scores = matcher.score(run.normalised_texts, run.question, jobs)
-    _, nugget = ragged(key.offsets[run.question], key.counts[run.question])
+    _, nugget = key.pairs(run.question)
     credit = np.zeros(len(key.nuggets))
     np.maximum.at(credit, nugget, scores)
     return credited_f(key, credit, length, float(measure.name.removeprefix("pourpre_f")))

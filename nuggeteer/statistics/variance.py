@@ -252,14 +252,14 @@ def studentized_range_sf(q: Vector, runs: int, freedom: int) -> Vector:
     return np.asarray(result.clip(max=1.0))
 
 
-def studentized_range_critical(runs: int, freedom: int, level: float = LEVEL) -> float:
-    """The q that the range exceeds with probability `level`, by bisection."""
+def studentized_range_critical(runs: int, freedom: int) -> float:
+    """The q that the range exceeds with probability `LEVEL`, by bisection."""
     low, high = 0.0, 4.0
-    while studentized_range_sf(np.array(high), runs, freedom) > level:
+    while studentized_range_sf(np.array(high), runs, freedom) > LEVEL:
         low, high = high, 2 * high
     for _ in range(50):
         middle = (low + high) / 2
-        if studentized_range_sf(np.array(middle), runs, freedom) > level:
+        if studentized_range_sf(np.array(middle), runs, freedom) > LEVEL:
             low = middle
         else:
             high = middle

@@ -97,8 +97,9 @@ def _log_mass(steps: Steps, logit_mean: float, log_kappa: float) -> Vector:
     return np.asarray(np.log(np.maximum(below[half:] - below[:half], TINY)))
 
 
-def _curvature(log_posterior: Callable[[Vector], float], mode: Vector, h: float = 0.1) -> float:
+def _curvature(log_posterior: Callable[[Vector], float], mode: Vector) -> float:
     """The determinant of the curvature at the mode, by finite differences."""
+    h = 0.1
     f = {(i, j): log_posterior(mode + h * np.array([i, j])) for i in (-1, 0, 1) for j in (-1, 0, 1)}
     xx = (f[1, 0] + f[-1, 0] - 2 * f[0, 0]) / h**2
     yy = (f[0, 1] + f[0, -1] - 2 * f[0, 0]) / h**2

@@ -1,10 +1,9 @@
 """The threshold models in PyMC: an independent check of our own fits, and an example of a model of your own.
 
 `global`, `question`, `nugget` and `nugget-errors` are the models of `steps.py`, with the same priors: θ uniform on [0,
-1] and summed out, (α, β) uniform on α + β < 1. Here NUTS samples α and β, and sequential Monte Carlo estimates the
-evidence, while `steps.py` gets both by quadrature. The two share only the counts between scores. In `coin`, α and 1 − β
-are one bias, uniform on [0, 1]. In `pooled`, θ comes from a Beta distribution with the prior of `noisy.py`. Its m and κ
-are sampled here, while there they are the best ones.
+1] and summed out, (α, β) uniform on α + β < 1. Here NUTS samples α and β, while `steps.py` gets them by quadrature. The
+two share only the counts between scores. In `coin`, α and 1 − β are one bias, uniform on [0, 1]. In `pooled`, θ comes
+from a Beta distribution with the prior of `noisy.py`. Its m and κ are sampled here, while there they are the best ones.
 
 `smooth` is the model of `smooth.py`, which `propagation.py` fits by normal approximations. Here everything is sampled
 jointly, the spreads too, with a prior of the same weight. So the two make the same assumptions, and differ only in
@@ -16,7 +15,6 @@ dozens of pairs, not thousands.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
@@ -56,14 +54,6 @@ class Diagnosis:
     r_hat: float
     effective: float
     divergences: int
-
-
-@dataclass(frozen=True)
-class EstimatedEvidence:
-    """A Monte Carlo estimate and its standard error, over chains."""
-
-    value: float
-    error: float
 
 
 def build(name: str, evidence: Evidence, prior: Prior | None = None) -> pm.Model:
@@ -117,28 +107,6 @@ def diagnose(idata: az.InferenceData) -> Diagnosis:
         min(float(az.ess(column)) for column in columns),
         int(idata.sample_stats["diverging"].sum()),
     )
-
-
-def log10_evidence(model: pm.Model, seed: int, draws: int = 1000, chains: int = 4, cores: int = 1) -> EstimatedEvidence:
-    """log₁₀ P(data | model) by sequential Monte Carlo, and its standard error from independent chains.
-
-    The estimate is a little too low, more so with fewer draws. With nine parameters it was 0.03 too low at 1,000 draws
-    per chain, and 0.017 too low at 2,000."""
-    with model:
-        trace = pm.sample_smc(
-            draws,
-            chains=chains,
-            cores=cores,
-            random_seed=seed,
-            progressbar=False,
-            compute_convergence_checks=False,
-            return_inferencedata=False,
-        )
-    logs = np.array([values[-1] for values in trace.report.log_marginal_likelihood], dtype=float)
-    # Each chain's estimate of the evidence is unbiased, but its logarithm is not.
-    relative = np.exp(logs - logs.max())
-    value = float(logs.max() + math.log(relative.mean())) / math.log(10)
-    return EstimatedEvidence(value, float(relative.std(ddof=1) / relative.mean() / math.sqrt(chains) / math.log(10)))
 
 
 # Steps

@@ -20,7 +20,7 @@ from nuggeteer.asking.narrowing import (
     remaining_variance,
 )
 from nuggeteer.asking.prompts import find_prompt
-from nuggeteer.asking.worth import PRIOR, Worth, novelty
+from nuggeteer.asking.worth import NEW, PRIOR, Worth, novelty
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.judging.reading_order import ReadingOrder
 from nuggeteer.judging.state import JudgingSubject
@@ -149,7 +149,7 @@ def test_the_cheapest_mixture_is_the_cheapest_of_all(rng):
 
 def test_a_width_that_is_there_costs_nothing_and_one_out_of_reach_is_none(rng):
     open_ = some_nuggets(rng)
-    judge = Source("j", Worth.unchecked(), np.array([0.1]), [np.arange(8)])
+    judge = Source("j", Worth(PRIOR, novelty=NEW), np.array([0.1]), [np.arange(8)])
     free = cheapest(open_, [judge], 1.0, 0.4)
     assert free is not None
     assert free.price == 0

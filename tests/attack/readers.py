@@ -45,7 +45,6 @@ from nuggeteer.collection.runs import read_run
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.formats import (
     append,
-    archive,
     audits,
     autonuggetizer,
     brackets,
@@ -96,8 +95,8 @@ NOT_READERS = {
     "collection.convert.convert_into": "the readers of formats",
     "collection.convert.convert_out": "read_bundle",
     "collection.foreign.common_format": "objects.open_file",
-    "reports.imported.draw_written": "names a file",
-    "reports.imported.written_as_json": "names a file",
+    "reports.foreign_files.draw_written": "names a file",
+    "reports.foreign_files.written_as_json": "names a file",
     "formats.objects.can_be_opened_again": "looks at the kind of file",
     "formats.objects.table_rows": "read_objects and read_verdicts",
     "formats.objects.table_text": "read_objects and read_verdicts",
@@ -165,7 +164,6 @@ NOT_READERS = {
     "collection.proposals.propose": "writes",
     "collection.proposals.propose_again": "writes, and known_proposals",
     "collection.proposals.read_proposals": "known_proposals",
-    "formats.handed_in.is_handed_in": "import_verdicts",
     "reports.html.sheet.as_json": "a name",
     "reports.html.sheet.draw": "a name",
     "formats.toml_settings.with_truth": "read_settings",
@@ -294,7 +292,7 @@ ARCHIVES = (_zipped(zipfile.ZIP_STORED), _zipped(zipfile.ZIP_DEFLATED), _zipped(
 
 
 def _members(path: Path) -> None:
-    with archive.Archive(path) as opened:
+    with inspect_log.Archive(path) as opened:
         for name in opened.names:
             opened.read(name)
 
@@ -552,7 +550,7 @@ READERS: dict[str, list[Reader]] = {
         ),
     ],
     "formats.bundle.read_bundle": [of_collection(bundle.read_bundle, name) for name in FILES if name.endswith("jsonl")],
-    "formats.archive.Archive.__init__": [Reader(_members, "x.eval", ARCHIVES)],
+    "formats.inspect_log.Archive.__init__": [Reader(_members, "x.eval", ARCHIVES)],
     "formats.inspect_log.read_log": [
         Reader(inspect_log.read_log, "x.eval", ARCHIVES),
         Reader(inspect_log.read_log, "x.json", (INSPECT,)),

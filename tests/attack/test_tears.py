@@ -7,6 +7,8 @@ import json
 import pytest
 
 from nuggeteer.asking.calls import Call
+from nuggeteer.asking.replies import Label
+from nuggeteer.asking.sender import Spending
 from nuggeteer.asking.store import VerdictStore
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.ledger import Ledger
@@ -32,11 +34,7 @@ def _propose(collection):
 def _ask(collection):
     store = VerdictStore(collection.root, IDENTITY)
     call = Call(collection.key.questions[0], "r", "a «red» fox", tuple(collection.key.nuggets))
-    labels = [{"qid": "q", "nugget": "1", "assignment": "support", "text": "a «red» fox", "judge": "gpt"}]
-    store.write(
-        [{**line, "model": "m", "prompt": IDENTITY.prompt.name} for line in labels],
-        store.call_line(call, "answered", 0, 1),
-    )
+    store.keep(call, "answered", Spending(requests=1), labels=[Label("support")])
     store.close()
 
 

@@ -13,7 +13,7 @@ from nuggeteer.cli.main import main
 from nuggeteer.collection.convert import convert_out, losses
 from nuggeteer.collection.foreign import FORMATS
 from nuggeteer.collection.sample import sample_folder
-from nuggeteer.reports import imported
+from nuggeteer.reports import foreign_files
 from tests.conftest import write_lines
 
 WRITTEN = [
@@ -109,7 +109,7 @@ def test_what_a_run_cannot_hold_is_counted(tmp_path):
 )
 def test_one_thing_is_counted_as_one(tmp_path, what, one):
     out = Console(file=StringIO(), width=100)
-    imported.draw_written(out, tmp_path, 1, {what: 1, f"other {what}": 2})
+    foreign_files.draw_written(out, tmp_path, 1, {what: 1, f"other {what}": 2})
     assert f"no place for 1 {one}, 2 other {what}" in " ".join(out.file.getvalue().split())
 
 

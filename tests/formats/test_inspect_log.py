@@ -12,9 +12,8 @@ import pytest
 
 from nuggeteer.collection.doctor import examine
 from nuggeteer.errors import InputError
-from nuggeteer.formats import archive
-from nuggeteer.formats.archive import Archive
-from nuggeteer.formats.inspect_log import read_log, recognises
+from nuggeteer.formats import inspect_log
+from nuggeteer.formats.inspect_log import Archive, read_log, recognises
 from nuggeteer.formats.objects import open_file
 
 HEADER = {"version": 2, "status": "success", "eval": {"task": "facts", "model": "openai/gpt-5"}}
@@ -74,7 +73,7 @@ def zstandard(path):
     for mark, method in ((b"PK\x03\x04", 8), (b"PK\x01\x02", 10)):
         at = content.find(mark)
         while at >= 0:
-            content[at + method] = archive.ZSTANDARD
+            content[at + method] = inspect_log.ZSTANDARD
             at = content.find(mark, at + 1)
     path.write_bytes(content)
     return path
@@ -133,7 +132,7 @@ def test_other_archives_are_no_logs(tmp_path):
 
 def test_a_bomb_is_refused_before_it_fills_the_memory(tmp_path, monkeypatch):
     """Also if its directory lies about the size."""
-    monkeypatch.setattr(archive, "UNPACKED", 10_000)
+    monkeypatch.setattr(inspect_log, "UNPACKED", 10_000)
     path = write_archive(
         tmp_path / "x.eval", [sample("q1", 1, "Where?", "x" * 5_000_000)], compression=zipfile.ZIP_DEFLATED
     )
@@ -142,8 +141,8 @@ def test_a_bomb_is_refused_before_it_fills_the_memory(tmp_path, monkeypatch):
 
 
 def test_members_that_together_unpack_to_too_much_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(archive, "UNPACKED", 50_000)
-    monkeypatch.setattr(archive, "UNPACKED_TIMES", 1)
+    monkeypatch.setattr(inspect_log, "UNPACKED", 50_000)
+    monkeypatch.setattr(inspect_log, "UNPACKED_TIMES", 1)
     samples = [sample(f"q{i}", 1, "Where?", "x" * 20_000) for i in range(5)]
     with pytest.raises(InputError, match="unpacks to far more"):
         read_log(write_archive(tmp_path / "x.eval", samples, compression=zipfile.ZIP_DEFLATED))
@@ -180,13 +179,13 @@ def test_a_large_directory_whose_end_says_it_is_small_is_refused(tmp_path, monke
     content[-10:-6] = (50).to_bytes(4, "little")
     path.write_bytes(content)
     assert len(zipfile.ZipFile(path).infolist()) == len(SAMPLES) + 2
-    monkeypatch.setattr(archive, "DIRECTORY", 100)
+    monkeypatch.setattr(inspect_log, "DIRECTORY", 100)
     with pytest.raises(InputError, match="its directory has more than 100 bytes"):
         Archive(path)
 
 
 def test_a_large_directory_is_refused_before_it_is_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(archive, "DIRECTORY", 100)
+    monkeypatch.setattr(inspect_log, "DIRECTORY", 100)
     with pytest.raises(InputError, match="its directory has more than 100 bytes"):
         Archive(write_archive(tmp_path / "x.eval"))
 

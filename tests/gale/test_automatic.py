@@ -12,7 +12,7 @@ import scipy.stats
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.formats.annotation import Extent, Snippet
 from nuggeteer.formats.snippets import JudgedSnippet
-from nuggeteer.gale.automatic import Count, compare, cut, mean_difference, score
+from nuggeteer.gale.automatic import ConditionCounts, compare, cut, mean_difference, score
 from nuggeteer.gale.templates import read_templates
 
 CHEN = "WHERE HAS [Chen Yunlin] BEEN AND WHEN?"
@@ -109,7 +109,7 @@ SNIPPETS = 7061
 
 @pytest.mark.parametrize("condition", CORRECTED)
 def test_the_relative_differences_of_table_4(condition):
-    count = Count(None, 1, CORRECTED[condition], AUTOMATIC[condition])
+    count = ConditionCounts.of(None, [CORRECTED[condition]], [AUTOMATIC[condition]])
     assert round(100 * count.difference) == PRINTED[condition]
 
 
@@ -150,13 +150,12 @@ def test_corrections_are_counted_by_condition(nuggetizer):
     ]
     result = compare(cut(texts, nuggetizer, read_templates()), "model")
     (_, everything) = next(iter(nuggetizer.all([VISIT])))
-    assert result.conditions == ("structure", "medium")
-    rows = {count.condition: (count.snippets, count.corrected, count.automatic) for count in result.counts}
-    assert rows == {
-        ("structured", "audio"): (1, 9, len(everything)),
-        ("structured", "text"): (2, 3, 4),
-        None: (3, 12, 4 + len(everything)),
-    }
+    assert [(one.condition, one.snippets, one.corrected, one.automatic) for one in result.counts] == [
+        ({"structure": "structured", "medium": "audio"}, 1, 9, len(everything)),
+        ({"structure": "structured", "medium": "text"}, 2, 3, 4),
+        (None, 3, 12, 4 + len(everything)),
+    ]
+    assert list(result.counts[0].condition) == ["structure", "medium"]
     assert result.without_template == 1
     assert result.mean.mean == pytest.approx((12 - 4 - len(everything)) / 3)
 

@@ -13,7 +13,7 @@ from nuggeteer.errors import NuggeteerError
 from nuggeteer.formats.annotation import wrong_spans
 from nuggeteer.formats.brackets import unmark
 from nuggeteer.gale import expressions, parser
-from nuggeteer.gale.nuggetizer import Nuggetizer
+from nuggeteer.gale.nuggetizer import Nuggetizer, select
 from nuggeteer.gale.phrases import listed
 from nuggeteer.gale.templates import ANY, TYPES, find_template, read_templates
 
@@ -140,8 +140,8 @@ def extents(nuggetizer, text, kind):
 def words(nuggetizer, text, query=None):
     """(type, words) of the nuggets that answer a query."""
     template = find_template(query, read_templates()) if query else ANY
-    (found,) = nuggetizer.nuggets([text], template)
-    return [(nugget.type, " ".join(text[a:b] for a, b in nugget.spans)) for nugget in found]
+    (found,) = nuggetizer.all([text])
+    return [(nugget.type, " ".join(text[a:b] for a, b in nugget.spans)) for nugget in select(found, template)]
 
 
 def is_found(nuggetizer, kind, marked):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+from dataclasses import replace
 from weakref import ref
 
 import pytest
@@ -47,6 +48,11 @@ def in_view(session):
         nugget.nugget,
         run.answer(asked.question) if asked.response is None else run.texts[session.marked],
     )
+
+
+def open_cards(session):
+    """What is to be asked, each once and in order, as of the verdicts so far."""
+    return [replace(card, nuggets=left) for card in session._in_order() if (left := session._open(card))]
 
 
 def everything(session, verdict=False, most=100):
@@ -445,7 +451,7 @@ class TestPairs:
 
     def test_of_each_nugget_the_best_response_comes_first(self, session):
         state = session.state
-        cards = list(session.open_cards())
+        cards = open_cards(session)
         assert [card.response for card in cards[:4]] == [state.best_response(0, card.nuggets[0]) for card in cards[:4]]
         assert len({card.nuggets for card in cards[:4]}) == 4
         assert sorted((card.nuggets[0], card.response) for card in cards) == sorted(
@@ -721,10 +727,10 @@ def test_what_was_judged_in_earlier_sessions_is_counted(begin):
 
 def test_the_answer_in_view_comes_back_after_undoing(begin):
     session = begin()
-    before = [card.nuggets for card in session.open_cards()]
+    before = [card.nuggets for card in open_cards(session)]
     session.judge(False)
     session.undo()
-    assert [card.nuggets for card in session.open_cards()] == before
+    assert [card.nuggets for card in open_cards(session)] == before
     assert len(everything(session)) == 4
 
 

@@ -16,7 +16,7 @@ from nuggeteer.records import Judgement
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.screens.layout import forecast_line, status
 from nuggeteer.screens.plain import PROMPT, PlainScreen
-from tests.judging.test_session import in_view, own, texts, written
+from tests.judging.test_session import in_view, open_cards, own, texts, written
 
 
 @pytest.fixture
@@ -163,7 +163,7 @@ def test_what_is_left_open_by_nothing_is_said_once():
 def test_a_file_of_answers_meets_the_same_questions_however_long_a_score_takes(begin, monkeypatch):
     """In a script nothing is computed again."""
     session = begin()
-    first = [(card.side, nugget) for card in session.open_cards() for nugget in card.nuggets]
+    first = [(card.side, nugget) for card in open_cards(session) for nugget in card.nuggets]
 
     def read(*args):
         raise AssertionError("a script must not wait for a score")

@@ -72,6 +72,30 @@ def sampled(name: str) -> SimpleNamespace:
     )
 
 
+def log10_evidence(model, seed: int, draws: int = 1000, chains: int = 4) -> tuple[float, float]:
+    """log₁₀ P(data | model) by sequential Monte Carlo, and its standard error from independent chains.
+
+    The estimate is a little too low, more so with fewer draws. With nine parameters it was 0.03 too low at 1,000 draws
+    per chain, and 0.017 too low at 2,000."""
+    import pymc as pm
+
+    with model:
+        trace = pm.sample_smc(
+            draws,
+            chains=chains,
+            cores=1,
+            random_seed=seed,
+            progressbar=False,
+            compute_convergence_checks=False,
+            return_inferencedata=False,
+        )
+    logs = np.array([values[-1] for values in trace.report.log_marginal_likelihood], dtype=float)
+    # Each chain's estimate of the evidence is unbiased, but its logarithm is not.
+    relative = np.exp(logs - logs.max())
+    value = float(logs.max() + np.log(relative.mean())) / np.log(10)
+    return value, float(relative.std(ddof=1) / relative.mean() / np.sqrt(chains) / np.log(10))
+
+
 def exact(name: str, evidence: Evidence) -> StepFit:
     return fit_step_errors(evidence) if name == "nugget-errors" else fit_steps(name, evidence)
 
@@ -85,12 +109,12 @@ def test_chains_agree(name, pymc_models):
 
 
 def test_the_coin_is_that_of_the_exact_engine(pymc_models):
-    found, evidence = sampled("coin"), steps_evidence()
-    fit = fit_coin(evidence)
-    chance = found.scoring.draw(1000, 0).chances(evidence.units).mean(axis=1)
-    assert chance == pytest.approx(fit.probability(evidence.units), abs=0.01)
-    estimate = pymc_models.log10_evidence(found.model, seed=1)
-    assert estimate.value == pytest.approx(fit.log10_evidence, abs=max(4 * estimate.error, 0.05))
+    found, judged = sampled("coin"), steps_evidence()
+    fit = fit_coin(judged)
+    chance = found.scoring.draw(1000, 0).chances(judged.units).mean(axis=1)
+    assert chance == pytest.approx(fit.probability(judged.units), abs=0.01)
+    evidence, error = log10_evidence(found.model, seed=1)
+    assert evidence == pytest.approx(fit.log10_evidence, abs=max(4 * error, 0.05))
 
 
 @pytest.mark.parametrize("name", STEPS)
@@ -125,9 +149,9 @@ def test_the_probability_of_a_yes_is_that_of_the_exact_engine(name, pymc_models)
 
 @pytest.mark.parametrize("name", ["nugget", "nugget-errors"])  # shared rates, and each nugget its own
 def test_the_evidence_is_that_of_the_exact_engine(name, pymc_models):
-    estimate = pymc_models.log10_evidence(sampled(name).model, seed=2, draws=2000, chains=6)
-    assert estimate.error < 0.1
-    assert abs(estimate.value - exact(name, steps_evidence()).log10_evidence) < 4 * estimate.error
+    evidence, error = log10_evidence(sampled(name).model, seed=2, draws=2000, chains=6)
+    assert error < 0.1
+    assert abs(evidence - exact(name, steps_evidence()).log10_evidence) < 4 * error
 
 
 def test_pooled_is_that_of_the_exact_engine_but_for_the_spread_of_its_distribution(pymc_models):
@@ -142,8 +166,8 @@ def test_pooled_is_that_of_the_exact_engine_but_for_the_spread_of_its_distributi
     mean, kappa = posterior["mean"], np.exp(posterior["log_kappa"])
     below = beta.cdf(0.3, mean * kappa, (1 - mean) * kappa).mean()
     assert (found.scoring.posterior["theta"][:, 4] < 0.3).mean() == pytest.approx(below, abs=0.03)
-    estimate = pymc_models.log10_evidence(found.model, seed=2, draws=2000)
-    assert estimate.value == pytest.approx(fit.log10_evidence, abs=0.15)
+    evidence, _ = log10_evidence(found.model, seed=2, draws=2000)
+    assert evidence == pytest.approx(fit.log10_evidence, abs=0.15)
 
 
 def test_propagation_has_the_means_and_widths_of_the_whole_posterior(pymc_models):

@@ -105,7 +105,8 @@ def test_scores_at_a_threshold_are_those_of_score_where_nobody_judged_the_group(
     assert np.ptp(grid) > 0.1
     for place, left in enumerate(left_out.runs):
         for column, threshold in enumerate(thresholds):
-            one = score(without(collection, left.group), [left.name], [measure], FixedThreshold(float(threshold)))
+            others = without(collection, collection.group(left.name))
+            one = score(others, [left.name], [measure], FixedThreshold(float(threshold)))
             expected = one[left.name].measures[measure].value
             assert grid[place, column] == pytest.approx(expected, abs=1e-12)
 
@@ -225,7 +226,7 @@ def test_a_matcher_taught_by_responses_has_read_only_those_of_others(collection)
     taught = _taught(rest)
     own = {normalised(text) for text in collection.run("s2").texts}
     yes = {(j.qid, j.nugget, normalised(j.text)) for j in collection.judgements if j.verdict and j.run != "s2"}
-    read = {(n.qid, n.nugget, normalised(d)) for n in taught.key.nuggets for d in n.descriptions[1:]}
+    read = {(n.qid, n.nugget, normalised(d)) for n in taught.matcher.key.nuggets for d in n.descriptions[1:]}
     assert read == yes
     assert not own & {text for _, _, text in read}
     plain = make(material(rest, _known(rest)))

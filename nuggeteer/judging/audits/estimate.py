@@ -314,8 +314,8 @@ class NuggetEstimates:
         self._tighten(int(self._key.question[drawn]))
 
     def _tighten(self, question: int) -> None:
-        begin, end = self._key.offsets[question : question + 2]
-        own = begin + np.flatnonzero(self._open[begin:end])
+        nuggets = self._key.own(question)
+        own = nuggets.start + np.flatnonzero(self._open[nuggets])
         guess, lines = self._guess[own], _lines(self._composition, question, self._state, self._open, self._guess)
         for side, (sign, line) in enumerate(zip((1, -1), lines, strict=True)):
             slope = sign * line.slope / self._count

@@ -1,8 +1,8 @@
 """One build on an HTML page: a single file that fetches nothing from the network.
 
-Texts, names and ids come from files that anybody may have written. Three walls stand between them and the reader's
-browser: every value is made visible and escaped where it is put in (Jinja's autoescape), the script inserts texts only
-as text, and the page's policy allows only our script and our style, and fetches nothing.
+Texts, names and ids come from files that anybody may have written. Three defences protect the reader's browser: every
+value is made visible and escaped where it is put in (Jinja's autoescape), the script inserts texts only as text, and
+the page's policy allows only our script and our style, and fetches nothing.
 """
 
 from __future__ import annotations

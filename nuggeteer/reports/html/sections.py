@@ -350,7 +350,7 @@ class Questions:
 
     def _row(self, q: int) -> Row:
         question = self.key.questions[q]
-        nuggets = range(int(self.key.offsets[q]), int(self.key.offsets[q + 1]))
+        nuggets = range(len(self.key.nuggets))[self.key.own(q)]
         order = sorted(nuggets, key=lambda i: RANKS.get(self.key.nuggets[i].importance, 1))
         cells = tuple(map(self._cell, order))
         return Row(

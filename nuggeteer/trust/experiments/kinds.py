@@ -13,17 +13,14 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from msgspec import structs
 
-from nuggeteer.collection.answer_key import make_key
 from nuggeteer.collection.folder import Collection
 from nuggeteer.display import counted
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.matching.base import Matcher
 from nuggeteer.matching.choice import make
-from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.measures import Measure, parse
-from nuggeteer.records import Bools, Run, Vector, number_or_none, ragged
+from nuggeteer.records import Bools, Run, Vector, number_or_none
 from nuggeteer.scoring.fitted_model import model_for
 from nuggeteer.scoring.known import UNKNOWN, YES, known_in
 from nuggeteer.scoring.scorer import Scorer, compare_thresholds, material
@@ -77,7 +74,7 @@ def found(definition: Definition, collection: Collection, jobs: int, seed: int) 
     times = np.zeros(len(key.nuggets), dtype=np.int64)
     for run in runs:
         states = known(run.normalised_texts, run.question)
-        _, nugget = ragged(key.offsets[run.question], key.counts[run.question])
+        _, nugget = key.pairs(run.question)
         times[np.unique(nugget[states == YES])] += 1
     width = max(-(-len(runs) // BARS), 1)
     bins = [(0, 0), *((low, min(low + width - 1, len(runs))) for low in range(1, len(runs) + 1, width))]
@@ -279,16 +276,8 @@ def _learned(rest: Collection) -> Matcher:
 
 def _taught(rest: Collection) -> Matcher:
     """n-grams of the descriptions, and of all responses that are known to carry the nugget."""
-    key, known = rest.key, known_in(rest)
-    begin, nugget = ragged(key.offsets[known.question], key.counts[known.question])
-    text = np.repeat(np.arange(len(known.texts)), np.diff(begin))
-    more: dict[int, list[str]] = {}
-    for pair in np.flatnonzero(known.states == YES).tolist():
-        more.setdefault(int(nugget[pair]), []).append(known.texts[text[pair]])
-    nuggets = [structs.replace(n, descriptions=(*n.descriptions, *more.get(i, ()))) for i, n in enumerate(key.nuggets)]
-    return NgramMatcher(
-        make_key(key.questions, [*nuggets, *key.groups]), rest.settings.match, material(rest, known).idf
-    )
+    match = replace(rest.settings.match, matcher="ngram", described="responses", informative="descriptions")
+    return _learned(rest.with_settings(match=replace(match, marked=False, judges=())))
 
 
 def _grids(

@@ -27,7 +27,6 @@ class HiddenRun:
     nugget what is true, and what is known when its group is left out. `length` is of each answer."""
 
     name: str
-    group: str
     rows: Ints
     nugget: Ints
     true: States
@@ -59,7 +58,7 @@ class HiddenRuns:
 
     def scores_of(self, run: HiddenRun, scores: Vector) -> Vector:
         """A run's match scores, from those of all texts."""
-        begin, _ = ragged(self.key.offsets[self.question], self.key.counts[self.question])
+        begin, _ = self.key.pairs(self.question)
         _, place = ragged(begin[run.rows], self.key.counts[self.question[run.rows]])
         return scores[place]
 
@@ -96,7 +95,7 @@ def leave_out_groups(collection: Collection, jobs: int = 1) -> HiddenRuns:
             if rows[response] == len(texts):
                 texts.append(run.normalised_texts[response])
                 question.append(own)
-        begin, nugget = ragged(key.offsets[run.question], key.counts[run.question])
+        begin, nugget = key.pairs(run.question)
         counts = np.array([length(text) for text in run.texts])
         of_answer = np.bincount(run.question, weights=counts, minlength=len(key.questions)).astype(np.int64)
         _, first = np.unique(rows, return_index=True)
@@ -104,11 +103,10 @@ def leave_out_groups(collection: Collection, jobs: int = 1) -> HiddenRuns:
         is_repeat[first] = False
         true, has = truth(run.normalised_texts, run.question), truth.of_run(run)
         repeated = np.repeat(is_repeat, np.diff(begin))
-        group = collection.group(run.name)
         scored = run.info.judged != "none" or bool((has != UNKNOWN).all())
         of_pairs, certain = known[run.name]
         states = true, of_pairs, has == YES, certain
-        runs.append(HiddenRun(run.name, group, rows, nugget, *states, of_answer, repeated, scored))
+        runs.append(HiddenRun(run.name, rows, nugget, *states, of_answer, repeated, scored))
     return HiddenRuns(key, texts, np.array(question, dtype=np.int32), tuple(runs))
 
 
