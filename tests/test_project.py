@@ -112,7 +112,7 @@ def test_contributors_are_told_of_names_that_exist():
     """The registries that the walks name are where the walks say."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     found = re.findall(r"`([A-Z]\w+)` +(?:in|\()\s*`((?:nuggeteer/)?[\w/]+\.py)`", text)
-    assert {name for name, _ in found} == {"FIXED", "MATCHERS", "FORMATS", "Matcher"}
+    assert {name for name, _ in found} == {"FIXED", "MATCHERS", "FORMATS", "Matcher", "Part", "SURE"}
     for name, path in found:
         source = (ROOT / "nuggeteer" / path.removeprefix("nuggeteer/")).read_text(encoding="utf-8")
         assert re.search(rf"^(class )?{name}\b", source, re.M), (name, path)

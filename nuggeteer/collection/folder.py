@@ -88,14 +88,14 @@ class Collection(Shown):
     @cached_property
     def judged_runs(self) -> tuple[Run, ...]:
         """The runs that assessors read, according to the manifest. A missing verdict on one of these may mean no."""
-        return tuple(self._run(name) for name in self.run_names if self.info(name).judged != "none")
+        return tuple(self.any_run(name) for name in self.run_names if self.info(name).judged != "none")
 
     @cached_property
     def assessed_runs(self) -> tuple[Run, ...]:
         """The judged runs, and all others that return a text with a verdict."""
         judged = {run.name for run in self.judged_runs}
         owners = {self.owner(judgement) for judgement in self.judgements}
-        return tuple(self._run(name) for name in self.run_names if name in judged | owners)
+        return tuple(self.any_run(name) for name in self.run_names if name in judged | owners)
 
     def owner(self, judgement: Judgement) -> str:
         """The run whose text was judged: the one that the verdict names, else the first that returns the text; "" if
@@ -116,12 +116,12 @@ class Collection(Shown):
         for judgement in self.judgements:
             if judgement.run in self.files_of_runs and judgement.run_hash is None:
                 texts.setdefault(judgement.run, {}).setdefault(judgement.qid, set()).add(judgement.text)
-        return frozenset(name for name, own in texts.items() if not all(_stand_in(self._run(name), self.key, own)))
+        return frozenset(name for name, own in texts.items() if not all(_stand_in(self.any_run(name), self.key, own)))
 
     @cached_property
     def _first_returning(self) -> dict[tuple[str, str], str]:
         first: dict[tuple[str, str], str] = {}
-        runs = [self._run(name) for name in sorted(self.run_names)]  # whatever the order of the manifest
+        runs = [self.any_run(name) for name in sorted(self.run_names)]  # whatever the order of the manifest
         for run in runs:
             for question, text in zip(run.question.tolist(), run.texts, strict=True):
                 first.setdefault((self.key.questions[question].qid, verdict_form(text)), run.name)
@@ -141,14 +141,15 @@ class Collection(Shown):
 
     def run(self, name: str) -> Run:
         """The run of that name, or of that file. The warnings of each run are added to `problems` once."""
-        run, path = self._run(name), self._located(name)
+        run, path = self.any_run(name), self._located(name)
         if not self.allow_empty and not any(map(str.strip, run.texts)):
             remedy = "look at what the system wrote, or let it score 0 with --allow-empty"
             lost = [replace(p, severity="error") for p in self.problems if p.file == str(path) and p.line]
             raise InputError([Problem(str(path), None, "answers no question of the key", remedy), *lost])
         return run
 
-    def _run(self, name: str) -> Run:
+    def any_run(self, name: str) -> Run:
+        """The same, also if it answers nothing."""
         path = self._located(name)
         if path not in self._runs:
             problems: list[Problem] = []

@@ -21,7 +21,7 @@ import numpy as np
 from nuggeteer.collection.folder import Collection
 from nuggeteer.collection.runs import digest, run_hash
 from nuggeteer.matching.base import Judged, MarkedSpan, Matcher
-from nuggeteer.records import AnswerKey, Bools, Ints, Run, ragged
+from nuggeteer.records import AnswerKey, Bools, Ints, Run
 from nuggeteer.scoring.known import UNKNOWN, YES, VerdictIndex
 from nuggeteer.scoring.matched_run import MatchedRun, answer_key, forms_and_lengths
 from nuggeteer.scoring.units import BestPairs, names_of
@@ -41,7 +41,7 @@ def builds_of(collection: Collection, known: VerdictIndex) -> tuple[tuple[Build,
     ]
     has_now, hashed = dict[str, str](), {run for run, hash_ in zip(runs, known.hashes, strict=True) if hash_}
     for name in set(runs).intersection(collection.run_names):
-        has_now[name] = run_hash(collection.run(name), key) if name in hashed else ""
+        has_now[name] = run_hash(collection.any_run(name), key) if name in hashed else ""
 
     def name_of(run: str, hash_: str | None) -> str:
         if run in has_now:
@@ -78,7 +78,7 @@ def build_of(collection: Collection, known: VerdictIndex, run: Run) -> Build:
     """The build that a run is."""
     name, key = run.name, collection.key
     if name in collection.run_names:
-        file = collection.run(name)
+        file = collection.any_run(name)
         same = run is file or digest(run, key) == digest(file, key)
     else:
         hashes = [hash_ for own, hash_ in zip(known.runs, known.hashes, strict=True) if own == name]
@@ -126,7 +126,7 @@ def gather_evidence(
     nobody read. If systems are left out afterwards, nothing must be carried over: it might come from them."""
     key = collection.key
     builds, build = builds_of(collection, known)
-    begin, nugget = ragged(key.offsets[known.question], key.counts[known.question])
+    begin, nugget = key.pairs(known.question)
     row = np.repeat(np.arange(len(known.texts)), np.diff(begin))
     matches = matcher.match_judged(judged_texts(collection, known), jobs)
     pair = np.flatnonzero((known.asked if by == "answer" else known.taught != UNKNOWN) & ~np.isnan(matches.scores))
@@ -210,7 +210,7 @@ class Owners:
         for build in self._left:
             run, numbers = matched.run, matched.text.tolist()
             if build != matched.build:
-                run = self._collection.run(build.run)
+                run = self._collection.any_run(build.run)
                 numbers = list(map(key_of, forms_and_lengths(run.texts)[1]))
             for question, texts in _answers_of(run, numbers):
                 self._first.setdefault((question, texts), build)

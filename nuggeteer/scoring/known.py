@@ -196,7 +196,7 @@ class VerdictIndex:
         question = np.array(self._owner, dtype=np.int64)
         self.question = question.astype(np.int32)
         # There is a pair for each judged text and each nugget of its question.
-        self._begin, _ = ragged(key.offsets[question], key.counts[question])
+        self._begin, _ = key.pairs(question)
         self._shift = self._begin[:-1] - key.offsets[question]
 
         yes, no, partly, silence = np.zeros((4, int(self._begin[-1])), dtype=bool)
@@ -270,7 +270,7 @@ class VerdictIndex:
         """Whether a run's answers have the nuggets of their questions: the state of each nugget of the key, by the
         verdicts on responses and on whole answers. Unknown is what these leave open."""
         pairs = self(run.normalised_texts, run.question)
-        _, nugget = ragged(self._key.offsets[run.question], self._key.counts[run.question])
+        _, nugget = self._key.pairs(run.question)
         found: States = np.full(len(self._key.nuggets), NO, dtype=np.int8)
         for state in (PARTLY, UNKNOWN):
             found[nugget[pairs == state]] = state
@@ -288,7 +288,7 @@ class VerdictIndex:
     def of_forms(self, forms: Sequence[str], question: npt.NDArray[np.int32]) -> States:
         """The known state of each verdict form and each nugget of its question, laid end to end."""
         rows = self.rows(forms, question)
-        begin, _ = ragged(self._key.offsets[question], self._key.counts[question])
+        begin, _ = self._key.pairs(question)
         result = np.full(int(begin[-1]), UNKNOWN, dtype=np.int8)
         seen = np.flatnonzero(rows >= 0)
         if len(seen):

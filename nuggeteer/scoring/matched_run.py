@@ -220,7 +220,7 @@ def read(run: Run, build: Build, key: AnswerKey, matcher: Matcher, known: Verdic
     def read_part(number: int) -> None:
         first, last = parts[number]
         own, pairs, question = slice(first, last), slice(int(begin[first]), int(begin[last])), run.question[first:last]
-        nugget[pairs] = ragged(key.offsets[question], key.counts[question])[1]
+        nugget[pairs] = key.pairs(question)[1]
         texts = run.texts[own] if workers == 1 else copies(texts_of_part[number])
         texts, forms, counts[own] = forms_and_lengths(texts)
         numbers[own] = list(map(key_of, forms))
@@ -287,7 +287,7 @@ def units_of_pairs(matched: MatchedRun, key: AnswerKey, matcher: Matcher, pairs:
     response = matched.response_of(pairs)
     rows, row = np.unique(response, return_inverse=True)
     texts, question = [run.normalised_texts[i] for i in rows.tolist()], run.question[rows]
-    begin, _ = ragged(key.offsets[question], key.counts[question])
+    begin, _ = key.pairs(question)
     place = begin[row] + matched.nugget[pairs] - key.offsets[question[row]]
     found, carried = matcher.match(texts, question), matcher.carried(texts, question)
     carried = None if carried is None else np.nan_to_num(carried)
@@ -312,7 +312,7 @@ def _of_rows(
     own = matcher.carried([texts[row] for row in rows.tolist()], question[rows])
     if own is None:
         return None
-    begin, _ = ragged(key.offsets[question], key.counts[question])
+    begin, _ = key.pairs(question)
     result = np.zeros(int(begin[-1]))
     result[ragged(begin[rows], np.diff(begin)[rows])[1]] = np.nan_to_num(own)
     return result
@@ -330,7 +330,7 @@ def slices(offsets: Ints, begin: Ints, most: int) -> Iterator[tuple[int, int]]:
 
 
 def _unscored(run: Run, key: AnswerKey, matcher: Matcher, missing: Ints) -> NuggeteerError:
-    begin, nugget = ragged(key.offsets[run.question], key.counts[run.question])
+    begin, nugget = key.pairs(run.question)
     response = int(np.searchsorted(begin, missing[0], side="right")) - 1
     first = key.nuggets[nugget[missing[0]]]
     return NuggeteerError(

@@ -23,7 +23,7 @@ from nuggeteer.display import Framed, Shown
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.fields import Count, Number, Part, about
 from nuggeteer.formats.sentences import responses_in
-from nuggeteer.records import Bools, Ints, Judgement, Vector, number_or_none, ragged
+from nuggeteer.records import Bools, Ints, Judgement, Vector, number_or_none
 from nuggeteer.scoring.evidence import builds_of, gather_evidence
 from nuggeteer.scoring.fitted_model import fitted_to
 from nuggeteer.scoring.known import UNKNOWN, YES, known_in
@@ -102,7 +102,7 @@ class HeldOutGuesses:
     def _pairs(self, texts: Sequence[str], nugget: Ints, question: Ints) -> Ints:
         """The numbers of these pairs among those of all judged texts; −1 where nobody judged the text."""
         known, key = self.scorer.known, self.scorer.key
-        begin, _ = ragged(key.offsets[known.question], key.counts[known.question])
+        begin, _ = key.pairs(known.question)
         rows = known.rows(list(map(verdict_form, texts)), question)
         return np.where(rows >= 0, begin[rows] + nugget - key.offsets[question], -1)
 
@@ -326,7 +326,7 @@ def _known_without(collection: Collection, assessor: str, verdicts: _VerdictTabl
     rest = [judgement for judgement in collection.judgements if judgement.assessor != assessor]
     known = known_in(collection.but(judgements=tuple(rest)))
     states = known(list(map(normalised, verdicts.texts)), verdicts.question.astype(np.int32))
-    begin, _ = ragged(key.offsets[verdicts.question], key.counts[verdicts.question])
+    begin, _ = key.pairs(verdicts.question)
     own = states[begin[:-1] + verdicts.nugget - key.offsets[verdicts.question]]
     for i in np.flatnonzero(own == UNKNOWN).tolist():
         whole = known.answers.of_answer(int(verdicts.question[i]), verdicts.texts[i])

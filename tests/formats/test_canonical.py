@@ -117,6 +117,8 @@ records = st.one_of(
             st.booleans(),
             scopes,
             st.booleans(),
+            maybe,
+            maybe,
             extra=extras,
         ),
     ),
@@ -154,7 +156,7 @@ def lines(draw):
         "response": {"docid": texts, "rank": st.integers(0, 1000)},
         "judgement": {
             "partial": st.just(True),
-            **dict.fromkeys(["docid", "run", "assessor", "at", "reason"], texts),
+            **dict.fromkeys(["docid", "run", "assessor", "at", "reason", "run_hash", "nugget_hash"], texts),
             "span": json_values.filter(lambda value: value is not None),
             "machine": st.just(True),
             "scope": st.just("answer"),
@@ -218,7 +220,7 @@ WRONG = {
         "verdict": ["yes", 1, None],
         "scope": ["page"],
         **{key: [1, "no"] for key in ["partial", "contradicts", "machine"]},
-        **{key: [1, ["x"]] for key in ["run", "assessor", "at", "reason"]},
+        **{key: [1, ["x"]] for key in ["run", "assessor", "at", "reason", "run_hash", "nugget_hash"]},
     },
     "retraction": {"retracted": [False, 1], "at": ["yesterday", 2026], "assessor": [None]},
 }

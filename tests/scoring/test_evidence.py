@@ -135,6 +135,13 @@ def test_builds_of_one_name_are_told_apart_by_their_answers(collect):
     assert build_of(collection, known, collection.run("tonight")).run == "tonight"
 
 
+@pytest.mark.parametrize("text", ["a red fox came", "two birds sang"])
+def test_a_run_that_says_nothing_now_keeps_no_other_from_being_scored(collect, text):
+    runs = {"old": [("q", " ")], "new": [("q", text)]}
+    said = [{**YES, "run_hash": "0123abcd"}, {**YES, "nugget": "2"}]
+    assert len(Scorer(collect(NUGGETS, runs, said)).read("new").states) == 2
+
+
 def test_without_a_hash_a_verdict_is_on_the_run_that_it_names_as_long_as_its_answers_have_the_text(collect):
     """A part of a response, or a whole answer, in other space and case, is in the answer too."""
     runs = {"old": [("q", "A red fox came. It rained."), ("q", "| two |\n| birds |")]}
