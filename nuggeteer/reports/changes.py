@@ -177,6 +177,7 @@ class DiffOutput(Part, kw_only=True):
     as_truth: AsTruth
     old: str
     new: str
+    titles: Annotated[tuple[str, str], about("Their names, each with the label of a recorded build.")]
     delta: Annotated[Mapping[str, MeasureDelta | None], about("new − old, by measure.")]
     gained: Annotated[Sequence[ChangedNugget], about("With a probability of ½ or more; what matters most comes first.")]
     lost: Sequence[ChangedNugget]
@@ -210,6 +211,7 @@ def as_json(result: Diff, ruling: Ruling | None = None, causes: Causes | None = 
         as_truth=result.as_truth,
         old=result.old_run.name,
         new=result.new_run.name,
+        titles=result.titles,
         delta=deltas,
         gained=[_change_of(change) for change in result.gained],
         lost=[_change_of(change) for change in result.lost],

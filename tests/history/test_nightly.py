@@ -308,7 +308,8 @@ def test_diff_compares_a_build_with_one_recorded_under_its_own_name_or_a_label(f
         capsys.readouterr()
         assert main(["diff", old, "tonight", "--collection", str(folder), "--json", str(folder / "d.json")]) == 0
         assert capsys.readouterr().out.startswith(f"{title} → tonight\n")
-    assert json.loads((folder / "d.json").read_text())["delta"]["f3"]["value"] < 0
+    written = json.loads((folder / "d.json").read_text())
+    assert (written["titles"], written["delta"]["f3"]["value"] < 0) == (["tonight (mon)", "tonight"], True)
     assert main(["diff", "wed", "tonight", "--collection", str(folder)]) == 2
     assert "no such run or file" in capsys.readouterr().err
 
