@@ -61,8 +61,8 @@ def test_an_answer_alone_has_the_score_that_it_has_in_its_run(sample, tmp_path):
     for question, text in zip(build.question.tolist(), build.texts, strict=True):
         answers[question] = f"{answers[question]} {text}" if question in answers else text
     lines = ({"qid": sample.key.questions[q].qid, "text": text} for q, text in answers.items())
-    write_lines(tmp_path / "qa" / "runs" / "answer.jsonl", lines)
-    expected, grader = score(tmp_path / "qa", "answer")["answer"], Grader(tmp_path / "qa")
+    write_lines(tmp_path / "answer.jsonl", lines)
+    expected, grader = score(tmp_path / "qa", tmp_path / "answer.jsonl")["answer"], Grader(tmp_path / "qa")
     assert len(answers) > 20
     for question, text in answers.items():
         graded = grader.grade(sample.key.questions[question].qid, text)
