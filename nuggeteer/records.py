@@ -111,7 +111,8 @@ class Nugget(Struct, frozen=True):
     @property
     def hash(self) -> str:
         """What tells its words from others."""
-        return blake2b("\0".join(self.descriptions).encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
+        words = "\0".join(map(normalised, self.descriptions))
+        return blake2b(words.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
 
     @property
     def members(self) -> tuple[str, ...]:
@@ -158,7 +159,7 @@ class Judgement(Struct, frozen=True, gc=False):
         bool, about("True marks a no to a text that says the opposite. It counts as a no everywhere.")
     ] = False
     run_hash: Annotated[
-        str | None, about("A hash of all answers that the run had. Builds of one name are told apart by it.")
+        str | None, about("A hash of the words of all answers that the run had. It tells builds of one name apart.")
     ] = None
     nugget_hash: Annotated[
         str | None, about("A hash of the nugget's words at that time. `check` warns if they have changed since.")

@@ -102,7 +102,7 @@ def _unknown_runs(verdicts: Sequence[Verdict], runs: Set[str]) -> Iterator[Probl
             found.setdefault((verdict.file, verdict.record.run), []).append(verdict)
     for (_, run), those in found.items():
         what = f"unknown run {run!r} ({len(those)} verdicts)"
-        remedy = "the verdicts count anyway; correct the name, unless the run was removed on purpose"
+        remedy = "the verdicts count anyway; correct the name, unless the run is elsewhere or was removed on purpose"
         yield Problem(those[0].file, those[0].line, what, remedy, "warning")
 
 

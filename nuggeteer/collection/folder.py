@@ -114,7 +114,7 @@ class Collection(Shown):
         and is about a text that is in none of them."""
         texts: dict[str, dict[str, set[str]]] = {}
         for judgement in self.judgements:
-            if judgement.run in self.files_of_runs and judgement.run_hash is None:
+            if judgement.run in self.files_of_runs and not judgement.run_hash:
                 texts.setdefault(judgement.run, {}).setdefault(judgement.qid, set()).add(judgement.text)
         return frozenset(name for name, own in texts.items() if not all(_stand_in(self.any_run(name), self.key, own)))
 

@@ -25,12 +25,11 @@ from nuggeteer.formats.sentences import pieces
 from nuggeteer.measures import ALL, is_measure
 from nuggeteer.records import AnswerKey, AnswerParts, Run, RunInfo
 from nuggeteer.settings import Split
-from nuggeteer.text import says_nothing
+from nuggeteer.text import says_nothing, verdict_form
 
 # How the problems begin of a run that leaves a question out, or has no words for it.
 NO_ANSWER: Final = "no answer to question"
 NO_WORDS: Final = "no words in the answer to question"
-HASH = 8  # hex digits
 TEXT_OR_NOT, NUMBER_OR_NOT = (str, type(None)), (int, type(None))
 
 
@@ -208,8 +207,10 @@ def digest(run: Run, key: AnswerKey) -> str:
 
 
 def run_hash(run: Run, key: AnswerKey) -> str:
-    """The start of it, which tells the builds of one name apart."""
-    return digest(run, key)[:HASH]
+    """What tells the builds of one name apart: a hash of the words of its answers, however they are cut and spaced."""
+    asked = np.unique(run.question).tolist()
+    words = [[key.questions[q].qid, verdict_form(run.answer(q))] for q in asked]
+    return blake2b(orjson.dumps(words), digest_size=4).hexdigest()
 
 
 def docids(run: Run) -> list[str | None]:

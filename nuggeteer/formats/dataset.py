@@ -73,6 +73,8 @@ class Dataset:
         self._number: Counter[str] = Counter(nugget.qid for nugget in present.nuggets)
         self._answered: set[tuple[str, str]] = set()
         self._again: Counter[str] = Counter()
+        self._named = set[str]()  # the runs that the file names
+        self._copies = dict[str, str]()  # the runs of second answers, and whose they are
         self._new = 0  # questions that the collection does not have
         self._unanswered: list[str] = []
         self._verdicts: dict[Pair, list[Judgement]] = {}
@@ -111,12 +113,17 @@ class Dataset:
     ) -> str:
         """Add an answer, in one response or several. `system` is the name of the system that the file gives; without
         one, the answer is of a build of the user's own. Returns the name of its run."""
+        if run in self._copies:
+            what = f"{self._copies[run]!r} answers a question again, and its second answers would be a run {run!r} too"
+            raise NuggeteerError(f"{self.path}: has a run {run!r}; {what}; rename one of the two")
+        self._named.add(run)
         name, number = run, 1
-        while (name, qid) in self._answered:
+        while (name, qid) in self._answered or (number > 1 and name in self._named):
             number += 1
             name = f"{run}-{number}"
         if number > 1:
             self._again[run] += 1
+            self._copies[name] = run
         self._answered.add((name, qid))
         if system:
             self.bundle.runs.setdefault(name, RunInfo(name, group=None if name == system else system))
@@ -139,6 +146,7 @@ class Dataset:
         if text not in responses and not whole:
             return None
         self._answered.add((run, qid))
+        self._named.add(run)
         return "response" if text in responses else "answer"
 
     def reference(self, qid: str, value: Any) -> None:

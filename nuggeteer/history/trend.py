@@ -17,6 +17,7 @@ import numpy as np
 
 from nuggeteer.collection.answer_key import natural_order
 from nuggeteer.collection.folder import Collection
+from nuggeteer.collection.runs import read_manifest
 from nuggeteer.comparing.changes import PROBABLE
 from nuggeteer.display import Framed, Shown, counted
 from nuggeteer.errors import InputError, NuggeteerError, Problem
@@ -263,9 +264,11 @@ def trends(history: History, measure: str | None = None) -> tuple[Trend, ...]:
     builds: dict[int, list[Scoring]] = {}
     for scoring in history.scorings(measure):
         builds.setdefault(scoring.build, []).append(scoring)
+    # The manifest's group now, because it may have been written after the nights.
+    listed = {run: info.group or run for run, info in read_manifest(history.path.parent / "runs.jsonl", []).items()}
     groups: dict[str | None, list[list[Scoring]]] = {}
     for scorings in builds.values():
-        groups.setdefault(scorings[-1].group, []).append(scorings)
+        groups.setdefault(listed.get(scorings[-1].run, scorings[-1].group), []).append(scorings)
     return tuple(_trend(history, group, measure, own) for group, own in groups.items())
 
 

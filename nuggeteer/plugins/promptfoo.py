@@ -41,9 +41,12 @@ def _graded(output: Any, context: dict[str, Any]) -> dict[str, Any]:
     folder = None if collection is None else Path(str(collection))
     grader = _grader(folder, config.get("measure"))
     answer = grader.grade(grader.find((context.get("vars") or {}).values()), output)
-    if answer.score is None:
+    passed = not answer.missing and not answer.claimed
+    if answer.score is None and threshold is not None:
         undefined = f"{answer.title} is undefined for question {answer.qid!r}"
         raise NuggeteerError(f"{undefined}, which has no nugget that this measure asks for")
-    passed = not answer.missing and not answer.claimed if threshold is None else answer.score >= threshold
+    score = float(passed) if answer.score is None else answer.score
+    if threshold is not None:
+        passed = score >= threshold
     named = {name: value for name, value in answer.scores.items() if value is not None}
-    return {"pass": passed, "score": answer.score, "reason": str(answer), "namedScores": named}
+    return {"pass": passed, "score": score, "reason": str(answer), "namedScores": named}

@@ -19,7 +19,7 @@ from typing import Literal
 import numpy as np
 
 from nuggeteer.collection.folder import Collection
-from nuggeteer.collection.runs import digest, run_hash
+from nuggeteer.collection.runs import run_hash
 from nuggeteer.matching.base import Judged, MarkedSpan, Matcher
 from nuggeteer.records import AnswerKey, Bools, Ints, Run
 from nuggeteer.scoring.known import UNKNOWN, YES, VerdictIndex
@@ -29,6 +29,8 @@ from nuggeteer.text import verdict_form
 from nuggeteer.thresholds.model import AnswerSet, Build, Evidence, Keys, Units, size_of
 from nuggeteer.thresholds.prior import Prior, prior_for
 from nuggeteer.thresholds.rows import joined, key_of
+
+EARLIER = "earlier"
 
 
 def builds_of(collection: Collection, known: VerdictIndex) -> tuple[tuple[Build, ...], Ints]:
@@ -56,7 +58,7 @@ def builds_of(collection: Collection, known: VerdictIndex) -> tuple[tuple[Build,
 
 
 def _earlier(run: str, hash_: str | None) -> str:
-    return f"{run}/{hash_ or 'earlier'}"
+    return f"{run}/{hash_ or EARLIER}"
 
 
 def earlier_builds(collection: Collection, known: VerdictIndex) -> str:
@@ -79,7 +81,7 @@ def build_of(collection: Collection, known: VerdictIndex, run: Run) -> Build:
     name, key = run.name, collection.key
     if name in collection.run_names:
         file = collection.any_run(name)
-        same = run is file or digest(run, key) == digest(file, key)
+        same = run is file or run_hash(run, key) == run_hash(file, key)
     else:
         hashes = [hash_ for own, hash_ in zip(known.runs, known.hashes, strict=True) if own == name]
         same = not any(hashes) and (run.recorded is None or bool(hashes))
@@ -131,8 +133,9 @@ def gather_evidence(
     matches = matcher.match_judged(judged_texts(collection, known), jobs)
     pair = np.flatnonzero((known.asked if by == "answer" else known.taught != UNKNOWN) & ~np.isnan(matches.scores))
     # Whose answer each text belongs to, in the order of builds and questions.
-    of_text = build * len(key.questions) + known.question if by == "answer" else np.arange(len(known.texts))
-    answer = np.unique(of_text, return_inverse=True)[1]
+    own_answer = _answers_of_unknown_builds(builds, build, known)
+    of_text = (build * len(key.questions) + known.question) * (own_answer.max(initial=0) + 1) + own_answer
+    answer = np.unique(of_text if by == "answer" else np.arange(len(known.texts)), return_inverse=True)[1]
     carried = None
     if matcher.uses_judgements and carried_over:
         runs = [builds[number].run for number in build.tolist()]
@@ -159,7 +162,12 @@ def gather_evidence(
         (own.cell % max(len(key.nuggets), 1)).astype(np.int64),
         own.cell // max(len(key.nuggets), 1),
         _answers(
-            key, builds, known.question[first].astype(np.int64), build[first], first if by == "response" else None
+            key,
+            builds,
+            known.question[first].astype(np.int64),
+            build[first],
+            own_answer[first] if by == "answer" else None,
+            first,
         ),
         matches.scores[own.pair],
         size,
@@ -170,10 +178,26 @@ def gather_evidence(
     return Evidence(units, yes, key.question, *keys_of(key), said)
 
 
-def _answers(key: AnswerKey, builds: tuple[Build, ...], question: Ints, build: Ints, text: Ints | None) -> AnswerSet:
+def _answers_of_unknown_builds(builds: Sequence[Build], build: Ints, known: VerdictIndex) -> Ints:
+    """A number for each judged text: 0, but where nobody knows the build, one for each judged answer to a question.
+    Otherwise the answers of many builds would be one answer, which has all that any of them has."""
+    unknown = np.array([one.run == "" or one.run.endswith(f"/{EARLIER}") for one in builds], dtype=bool)
+    result = np.zeros(len(build), dtype=np.int64)
+    rows = np.flatnonzero(unknown[build])
+    for question in np.unique(known.question[rows]).tolist():
+        own = rows[known.question[rows] == question]
+        result[own] = np.unique(known.answer_of[own], return_inverse=True)[1]
+    return result
+
+
+def _answers(
+    key: AnswerKey, builds: tuple[Build, ...], question: Ints, build: Ints, number: Ints | None, text: Ints
+) -> AnswerSet:
+    """`number` tells answers of one build to a question apart, 0 being the first; without it, each text is one."""
     numbers = [answer_key(key, q, builds[b]) for q, b in zip(question.tolist(), build.tolist(), strict=True)]
     keys = np.array(numbers, dtype=np.uint64)
-    return AnswerSet.without_pieces(question, build, builds, keys if text is None else joined(keys, text))
+    keys = joined(keys, text) if number is None else np.where(number > 0, joined(keys, number), keys)
+    return AnswerSet.without_pieces(question, build, builds, keys)
 
 
 def keys_of(key: AnswerKey) -> tuple[Keys, Keys]:
@@ -192,8 +216,8 @@ Answer = tuple[int, tuple[int, ...]]  # a question, and the numbers of its respo
 
 
 class Owners:
-    """Which judged builds returned which answers. Their runs are read when needed. Of a build whose name another build
-    has now, only the answers are known that were judged."""
+    """Which judged builds returned which answers: those that were judged, and all others of their runs, which are read
+    when needed. Of a build whose name another build has now, only judged answers are known."""
 
     def __init__(self, collection: Collection, known: VerdictIndex) -> None:
         builds, build = builds_of(collection, known)
@@ -201,8 +225,9 @@ class Owners:
         self._collection, self._left = collection, [one for one in builds if one.run in files]
         self._first: dict[Answer, Build] = {}
         self._judged = {
-            (int(known.question[row]), key_of(verdict_form(known.texts[row]))): builds[build[row]]
-            for row in np.flatnonzero(_are_earlier(builds, collection, known)[build]).tolist()
+            (question, key_of(form)): builds[build[row]]
+            for question, rows in enumerate(known.rows_of_forms)
+            for form, row in rows.items()
         }
 
     def assign(self, matched: MatchedRun) -> MatchedRun:
@@ -217,10 +242,8 @@ class Owners:
         self._left = []
         owners = dict[int, Build]()
         for question, texts in _answers_of(matched.run, matched.text.tolist()):
-            owner = self._first.get((question, texts))
-            if owner is None:
-                judged = {self._judged.get((question, text)) for text in texts}
-                owner = judged.pop() if len(judged) == 1 else None
+            judged = {self._judged[question, text] for text in texts if (question, text) in self._judged}
+            owner = judged.pop() if len(judged) == 1 else self._first.get((question, texts))
             if owner is not None:
                 owners[question] = owner
         return replace(matched, owners=owners)

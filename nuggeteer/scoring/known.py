@@ -160,7 +160,7 @@ class VerdictIndex:
         self.answers = AnswerVerdicts(key, judgements)
         of_answers, judgements = self.answers.judgements, [j for j in judgements if j.scope == "response"]
         # The verdict forms of each question's judged texts with their rows, and the question of each row.
-        self._rows: list[dict[str, int]] = [{} for _ in key.questions]
+        self.rows_of_forms: list[dict[str, int]] = [{} for _ in key.questions]
         self._owner: list[int] = []
         self.texts: list[str] = []
         self.runs: list[str] = []
@@ -181,6 +181,9 @@ class VerdictIndex:
                 rows_of_texts = [self._row(answer[0], normalised(text), j) for text in texts]
                 cut[answer] = texts, np.array(rows_of_texts, dtype=np.int64)
         inside_of = [cut[key.position[j.qid], j.text] for j in of_answers]
+        self.answer_of = np.arange(len(self._owner))  # the first judged answer that a text stands in, or itself
+        for number, (_, inside) in enumerate(reversed(cut.values())):
+            self.answer_of[inside] = -1 - number
         returned = [
             np.array(
                 [self._row(q, t) for q, t in zip(run.question.tolist(), run.normalised_texts, strict=True)],
@@ -192,7 +195,7 @@ class VerdictIndex:
         # several systems return is typical of none of them, and would mislead about a system that nobody judged.
         for run, rows_of_run in zip(reversed(judged_runs), reversed(returned), strict=True):
             for row in rows_of_run.tolist():
-                self.runs[row] = run.name
+                self.runs[row], self.hashes[row] = run.name, None
         question = np.array(self._owner, dtype=np.int64)
         self.question = question.astype(np.int32)
         # There is a pair for each judged text and each nugget of its question.
@@ -283,7 +286,7 @@ class VerdictIndex:
     def rows(self, forms: Sequence[str], question: npt.NDArray[np.signedinteger]) -> Ints:
         """The position in `texts` of each verdict form, −1 if nobody judged it."""
         asked = zip(question.tolist(), forms, strict=True)
-        return np.array([self._rows[q].get(form, -1) for q, form in asked], dtype=np.int64)
+        return np.array([self.rows_of_forms[q].get(form, -1) for q, form in asked], dtype=np.int64)
 
     def of_forms(self, forms: Sequence[str], question: npt.NDArray[np.int32]) -> States:
         """The known state of each verdict form and each nugget of its question, laid end to end."""
@@ -322,7 +325,7 @@ class VerdictIndex:
         return partly
 
     def _row(self, question: int, text: str, verdict: Judgement | None = None) -> int:
-        row = self._rows[question].setdefault(verdict_form_of_normalised(text), len(self._owner))
+        row = self.rows_of_forms[question].setdefault(verdict_form_of_normalised(text), len(self._owner))
         if row == len(self._owner):
             self._owner.append(question)
             self.texts.append(text)

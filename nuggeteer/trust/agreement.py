@@ -94,8 +94,9 @@ class HeldOutGuesses:
             of_answer = units.answers.build * len(self.scorer.key.questions) + units.answers.question
             decided = of_answer[units.answer] * len(self.scorer.key.nuggets) + units.nugget
             asked = self._of_answers(texts, question) * len(self.scorer.key.nuggets) + nugget
+        decided, unit = np.unique(decided, return_index=True)
         found = np.flatnonzero(np.isin(asked, decided))
-        own = np.searchsorted(decided, asked[found])  # units are in order
+        own = unit[np.searchsorted(decided, asked[found])]
         tool[found], known_yes[found], chance[found] = self.yes[own], self.evidence.yes[own], self.probability[own]
         return tool, known_yes, chance
 
@@ -289,12 +290,13 @@ def agree(
     verdicts, questions = _verdicts(collection), collection.key.question
     guess = HeldOutGuesses(Scorer(collection, seed=seed, jobs=jobs), notify)
     tool, known, probability = guess.of(verdicts.texts, verdicts.nugget, verdicts.question)
+    all_pairs = guess
     if any(judgement.scope == "answer" for judgement in collection.judgements):
-        left = tool == NO_VERDICT
+        left, all_pairs = tool == NO_VERDICT, HeldOutGuesses(guess.scorer, notify, "answer")
         pairs = list(compress(verdicts.texts, left)), verdicts.nugget[left], verdicts.question[left]
-        tool[left], known[left], probability[left] = HeldOutGuesses(guess.scorer, notify, "answer").of(*pairs)
-    guessed, true = guess.yes.astype(np.int64), guess.evidence.yes.astype(np.int64)
-    whole = _between(("tool", "known"), guessed, true, questions[guess.evidence.nugget], verdicts.questions)
+        tool[left], known[left], probability[left] = all_pairs.of(*pairs)
+    guessed, true = all_pairs.yes.astype(np.int64), all_pairs.evidence.yes.astype(np.int64)
+    whole = _between(("tool", "known"), guessed, true, questions[all_pairs.evidence.nugget], verdicts.questions)
     machines = zip(verdicts.names[verdicts.people :], verdicts.verdicts[verdicts.people :], strict=True)
     return AssessorAgreement(
         tuple(verdicts.assessors()),

@@ -24,7 +24,7 @@ from nuggeteer.matching.choice import make
 from nuggeteer.matching.external import Remembered
 from nuggeteer.measures import Answers, Measure, applicable
 from nuggeteer.measures.base import per_question, ratio
-from nuggeteer.records import AnswerKey, Bools, Run, RunInfo, Vector
+from nuggeteer.records import AnswerKey, Bools, Ints, Run, RunInfo, Vector
 from nuggeteer.scoring.evidence import Owners, gather_evidence
 from nuggeteer.scoring.fitted_model import fitted_to, unit_of
 from nuggeteer.scoring.known import PARTLY, UNKNOWN, YES, States, VerdictIndex, known_in
@@ -228,7 +228,7 @@ def _leave_out(task: tuple[Collection, str, VerdictIndex, Matcher | None, str, i
         if collection.group(run.name) == group:
             unread = replace(run, info=structs.replace(run.info, judged="none"))
             matched = owners.assign(read(unread, Build(group, run.name), key, matcher, known))
-            states = truth(run.normalised_texts, run.question)
+            states = pair_truth(truth, run, matched.nugget)
             outcome = find(matched, key, decides, draws, noise)
             pairs.append(guessed_pairs(matched, states, of_pairs, key, matcher))
             has = truth.of_run(run)
@@ -250,6 +250,15 @@ def many_responses(collection: Collection, group: str) -> bool:
     """Whether any answer of a group is more than one response."""
     runs = (run for run in collection.assessed_runs if collection.group(run.name) == group)
     return any(int(np.diff(run.offsets).max()) > 1 for run in runs)
+
+
+def pair_truth(truth: VerdictIndex, run: Run, nugget: Ints) -> States:
+    """What people said of each pair of a run. A yes on a whole answer leaves open which response has the nugget. So
+    what was said of whole answers is no truth of pairs: only the no's would be left."""
+    states, whole = truth(run.normalised_texts, run.question), truth.answers.of_run(run)
+    if whole is not None:
+        states[(whole != UNKNOWN)[nugget]] = UNKNOWN
+    return states
 
 
 def guessed_pairs(

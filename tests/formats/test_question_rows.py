@@ -177,6 +177,16 @@ def test_a_second_answer_of_a_system_is_another_build_of_it(tmp_path):
     }
 
 
+def test_a_second_answer_is_never_put_among_those_of_another_system(tmp_path):
+    models = ["gpt-2", "gpt", "gpt", "bot", "bot"]
+    lines = [{"question": "a?", "answer": f"{i}", "model": model} for i, model in enumerate(models)]
+    bundle = read_answers(write_lines(tmp_path / "x.jsonl", lines))
+    texts = {run: [one.text for one in own] for run, own in bundle.responses.items()}
+    assert texts == {"gpt-2": ["0"], "gpt": ["1"], "gpt-3": ["2"], "bot": ["3"], "bot-2": ["4"]}
+    with pytest.raises(NuggeteerError, match="has a run 'gpt-2'; 'gpt' answers a question again, and its second"):
+        read_answers(write_lines(tmp_path / "y.jsonl", [*lines[1:], lines[0]]))
+
+
 def test_an_answer_that_is_a_list_of_texts_has_a_response_for_each(tmp_path):
     """It became the source text of JSON. An empty list is no answer."""
     asked = zip("abcd", (["One.", "Two."], [], ["x", 1], "so"), strict=True)

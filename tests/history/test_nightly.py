@@ -177,6 +177,8 @@ def test_systems_that_are_listed_without_a_group_are_not_compared_with_each_othe
     answer(folder, "theirs", 2)
     assert run(folder, "theirs").old.run.name == "theirs"
     assert [trend.group for trend in trends(History.of(folder))] == ["ours", "theirs"]
+    write_lines(folder / "runs.jsonl", [{"run": name, "group": "one"} for name in ("ours", "theirs")])
+    assert [trend.group for trend in trends(History.of(folder))] == ["one"], "as the manifest says now"
 
 
 def test_the_command_that_is_advised_works_when_both_nights_have_one_name(folder, capsys):

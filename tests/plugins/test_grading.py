@@ -132,6 +132,9 @@ def test_an_answer_that_claims_what_is_forbidden_does_not_pass(clinic):
     assert assertion(PLENTY, {"id": "fever"}, collection=str(clinic.root))["pass"] is True
     assert assertion(ASPIRIN, {"id": "fever"}, collection=str(clinic.root), measure="f3")["pass"] is False
     nothing = assertion(PLENTY, {"id": "burn"}, collection=str(clinic.root))
+    assert (nothing["pass"], nothing["score"]) == (True, 1.0), "there is nothing that it could lack"
+    nothing = assertion(PLENTY, {"id": "burn"}, collection=str(clinic.root), threshold=0.5)
+    assert nothing["pass"] is False
     assert "rubric is undefined for question 'burn', which has no nugget" in nothing["reason"]
 
 

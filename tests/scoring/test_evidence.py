@@ -188,3 +188,40 @@ def test_an_answer_that_two_builds_give_is_guessed_alike_though_one_is_in_the_hi
         assert chances[0] == chances[1] != 0
         assert not result.gain[2]
         assert not result.loss[2]
+
+
+def test_the_hash_of_a_run_is_that_of_its_words(collect):
+    """However its answers are cut, spaced and cited; and whatever else the collection has."""
+    runs = {
+        "plain": [("q", "A red fox came. It rained.")],
+        "dressed": [("q", "a red fox  came."), ("q", "It rained [1].")],
+        "other": [("q", "A red fox came. It snowed.")],
+    }
+    collection = collect(NUGGETS, runs)
+    hashes = {name: run_hash(collection.run(name), collection.key) for name in runs}
+    assert hashes["plain"] == hashes["dressed"] != hashes["other"]
+
+
+@pytest.mark.parametrize("run", [{}, {"run": "old"}])
+def test_answers_of_builds_that_nobody_knows_are_answers_of_their_own(collect, run):
+    """Together they would have whatever one of them has. The file of the run has none of them."""
+    asked = {"qid": "q", "nugget": "1", "scope": "answer", **run}
+    said = [{**asked, "text": f"fact {i}\nmore {i}", "verdict": i == 3} for i in range(6)]
+    collection = collect(NUGGETS, {"old": [("q", "the fox was red")]}, said)
+    scorer = Scorer(collection)
+    evidence = gather_evidence(collection, scorer.matcher, scorer.known)
+    assert sorted(evidence.yes.tolist()) == [False] * 5 + [True]
+    assert len(np.unique(evidence.units.answers.key)) == 6
+
+
+def test_an_answer_that_was_read_in_part_is_guessed_as_the_answer_that_was_read(collect):
+    """Whatever the names of the runs that give it, also where one of its responses was not read."""
+    answer = [("q", "two birds sang"), ("q", "nothing more")]
+    nuggets = [*NUGGETS, {"qid": "r", "nugget": "1", "text": "a red fox"}]
+    for first, second in (("a", "b"), ("b", "a")):
+        said = [
+            {"qid": "q", "nugget": "1", "text": "two birds sang", "verdict": False, "run": first},
+            {"qid": "r", "nugget": "1", "text": "it rained", "verdict": True, "run": second},
+        ]
+        scorer = Scorer(collect(nuggets, {first: answer, second: [*answer, ("r", "it rained")]}, said, folder=first))
+        assert {scorer.read(name).owners[0].run for name in (first, second)} == {first}

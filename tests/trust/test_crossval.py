@@ -219,7 +219,8 @@ def test_a_run_of_which_only_the_best_was_marked_is_asked_about_whole_answers(co
 
 @pytest.mark.parametrize("named", [True, False])
 def test_verdicts_on_whole_answers_are_hidden_and_are_the_truth_as_those_on_responses_are(collect, named):
-    """A yes on an answer leaves open which response has the nugget, so it is no verdict on a pair."""
+    """A yes on an answer leaves open which response has the nugget. So nothing that is said of answers is a truth of
+    pairs: only the no's would be left."""
     runs = {"a": [("q", "a red fox"), ("q", "the fox again")], "b": [("q", "two blue birds"), ("q", "no fox")]}
     runs["c"] = [("q", "it sleeps"), ("q", "all day")]
     said = [
@@ -238,7 +239,7 @@ def test_verdicts_on_whole_answers_are_hidden_and_are_the_truth_as_those_on_resp
     assert not [j for j in without(collection, "a").judgements if j.text.startswith("a red fox")]
     by_recall, by_f3 = crossval(collection), crossval(collection, measure="f3")
     assert (by_recall.answers.n, by_recall.answers.positive) == (6, 2)
-    assert (by_recall.pairs.n, by_recall.pairs.positive) == (8, 0)  # all but the two responses of each yes
+    assert (by_recall.pairs.n, by_recall.pairs.positive) == (0, 0)
     whole = Scorer(collection, ["recall", "f3"])
     scores = {name: whole.score(whole.read(name)).measures for name in runs}
     assert {one.run: one.true for one in by_f3.scores} == {name: scores[name]["f3"].value for name in runs}

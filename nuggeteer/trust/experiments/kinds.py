@@ -73,9 +73,7 @@ def found(definition: Definition, collection: Collection, jobs: int, seed: int) 
     known = known_in(collection)
     times = np.zeros(len(key.nuggets), dtype=np.int64)
     for run in runs:
-        states = known(run.normalised_texts, run.question)
-        _, nugget = key.pairs(run.question)
-        times[np.unique(nugget[states == YES])] += 1
+        times[known.of_run(run) == YES] += 1
     width = max(-(-len(runs) // BARS), 1)
     bins = [(0, 0), *((low, min(low + width - 1, len(runs))) for low in range(1, len(runs) + 1, width))]
     names = tuple(str(low) if low == high else f"{low}–{high}" for low, high in bins)

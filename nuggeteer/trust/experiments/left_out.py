@@ -18,7 +18,7 @@ from nuggeteer.measures import Answers, Measure
 from nuggeteer.records import AnswerKey, Bools, Ints, Run, Vector, ragged
 from nuggeteer.scoring.known import UNKNOWN, YES, States, known_in
 from nuggeteer.text import length, verdict_form
-from nuggeteer.trust.crossval import of_each_run
+from nuggeteer.trust.crossval import of_each_run, pair_truth
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def leave_out_groups(collection: Collection, jobs: int = 1) -> HiddenRuns:
         _, first = np.unique(rows, return_index=True)
         is_repeat = np.ones(len(rows), dtype=bool)
         is_repeat[first] = False
-        true, has = truth(run.normalised_texts, run.question), truth.of_run(run)
+        true, has = pair_truth(truth, run, nugget), truth.of_run(run)
         repeated = np.repeat(is_repeat, np.diff(begin))
         scored = run.info.judged != "none" or bool((has != UNKNOWN).all())
         of_pairs, certain = known[run.name]
