@@ -76,7 +76,7 @@ class Dataset:
         self._named = set[str]()  # the runs that the file names
         self._copies = dict[str, str]()  # the runs of second answers, and whose they are
         self._new = 0  # questions that the collection does not have
-        self._unanswered: list[str] = []
+        self._unanswered: list[tuple[str, str]] = []
         self._verdicts: dict[Pair, list[Judgement]] = {}
 
     def question(self, text: str, qid: Any = None, otherwise: Any = None) -> str | None:
@@ -132,9 +132,9 @@ class Dataset:
             own.append(Response(qid, one, docid, extra={} if place else extra))
         return name
 
-    def no_answer(self, qid: str) -> None:
-        """Remember that a question has no answer where it should have one: null, or nothing at all."""
-        self._unanswered.append(qid)
+    def no_answer(self, run: str, qid: str) -> None:
+        """Remember that a run has no answer to a question where it should have one: null, or nothing at all."""
+        self._unanswered.append((run, qid))
 
     def find_answer(self, run: str, qid: str, text: str) -> Scope | None:
         """What a text is of the answer that the collection's run of that name has: the whole, one response, or none.
@@ -226,7 +226,8 @@ class Dataset:
         self.bundle.warn_of_questions(self.path, without, "without a text", remedy)
         self.bundle.warn_of_empty_answers(self.path)
         remedy = "each scores 0; add what the system said"
-        self.bundle.warn_of_questions(self.path, self._unanswered, "whose answer is null or missing", remedy)
+        nowhere = [qid for run, qid in self._unanswered if (run, qid) not in self._answered]
+        self.bundle.warn_of_questions(self.path, nowhere, "whose answer is null or missing", remedy)
 
 
 def text_of(value: Any) -> str | None:

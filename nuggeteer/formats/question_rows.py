@@ -68,13 +68,13 @@ def read_answers(
         used = [roles[role] for role in USED if role in roles and (role != "row" or ids)]
         rest = rest_of(row, used, bundle)
         data.reference(name, present(row, roles, "reference"))
+        own = text_of(present(row, roles, "run")) if systems > 1 or run is None else None
+        called = "-".join(filter(None, (run, own))) or bare_name(path)
         if answer not in NOTHING:
-            own = text_of(present(row, roles, "run")) if systems > 1 or run is None else None
-            called = "-".join(filter(None, (run, own))) or bare_name(path)
             docid = text_of(present(row, roles, "docid"))
             data.answer(called, name, _responses(answer), docid, own, **rest)
         elif "answer" in roles:
-            data.no_answer(name)
+            data.no_answer(called, name)
     return data.finish()
 
 

@@ -177,6 +177,16 @@ def test_a_second_answer_of_a_system_is_another_build_of_it(tmp_path):
     }
 
 
+def test_a_question_that_is_answered_in_another_row_is_not_called_unanswered(tmp_path):
+    lines = [("a?", "x", "gpt"), ("a?", None, "gpt"), ("a?", None, "bot"), ("b?", "y", "bot")]
+    path = write_lines(
+        tmp_path / "x.jsonl", [dict(zip(("question", "answer", "model"), one, strict=True)) for one in lines]
+    )
+    assert [problem.what for problem in read_answers(path).problems] == [
+        "1 question whose answer is null or missing: q1"
+    ]
+
+
 def test_a_second_answer_is_never_put_among_those_of_another_system(tmp_path):
     models = ["gpt-2", "gpt", "gpt", "bot", "bot"]
     lines = [{"question": "a?", "answer": f"{i}", "model": model} for i, model in enumerate(models)]
