@@ -242,8 +242,8 @@ class Owners:
         self._left = []
         owners = dict[int, Build]()
         for question, texts in _answers_of(matched.run, matched.text.tolist()):
-            judged = {self._judged[question, text] for text in texts if (question, text) in self._judged}
-            owner = judged.pop() if len(judged) == 1 else self._first.get((question, texts))
+            judged = {self._judged.get((question, text)) for text in texts}  # one of several may be in any answer
+            owner = (judged.pop() if len(judged) == 1 else None) or self._first.get((question, texts))
             if owner is not None:
                 owners[question] = owner
         return replace(matched, owners=owners)

@@ -215,13 +215,16 @@ def test_answers_of_builds_that_nobody_knows_are_answers_of_their_own(collect, r
 
 
 def test_an_answer_that_was_read_in_part_is_guessed_as_the_answer_that_was_read(collect):
-    """Whatever the names of the runs that give it, also where one of its responses was not read."""
-    answer = [("q", "two birds sang"), ("q", "nothing more")]
+    """Whatever the names of the runs that give it. A single response that another build's answer has too says nothing of
+    whose answer it is."""
+    answer, whole = [("q", "two birds sang"), ("q", "nothing more")], "two birds sang\nnothing more"
     nuggets = [*NUGGETS, {"qid": "r", "nugget": "1", "text": "a red fox"}]
     for first, second in (("a", "b"), ("b", "a")):
         said = [
-            {"qid": "q", "nugget": "1", "text": "two birds sang", "verdict": False, "run": first},
+            {"qid": "q", "nugget": "1", "text": whole, "scope": "answer", "verdict": False, "run": first},
             {"qid": "r", "nugget": "1", "text": "it rained", "verdict": True, "run": second},
         ]
-        scorer = Scorer(collect(nuggets, {first: answer, second: [*answer, ("r", "it rained")]}, said, folder=first))
+        runs = {first: answer, second: [*answer, ("r", "it rained")], "other": [answer[0], ("q", "and more")]}
+        scorer = Scorer(collect(nuggets, runs, said, folder=first))
         assert {scorer.read(name).owners[0].run for name in (first, second)} == {first}
+        assert not scorer.read("other").owners
