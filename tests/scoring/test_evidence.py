@@ -215,8 +215,8 @@ def test_answers_of_builds_that_nobody_knows_are_answers_of_their_own(collect, r
 
 
 def test_an_answer_that_was_read_in_part_is_guessed_as_the_answer_that_was_read(collect):
-    """Whatever the names of the runs that give it. A single response that another build's answer has too says nothing of
-    whose answer it is."""
+    """Whatever the names of the runs that give it. One response that another build's answer has too does not say whose
+    answer it is."""
     answer, whole = [("q", "two birds sang"), ("q", "nothing more")], "two birds sang\nnothing more"
     nuggets = [*NUGGETS, {"qid": "r", "nugget": "1", "text": "a red fox"}]
     for first, second in (("a", "b"), ("b", "a")):
