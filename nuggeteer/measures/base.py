@@ -115,8 +115,9 @@ class Composition:
     @cached_property
     def asks(self) -> Bools:
         """The questions whose value depends on the answer."""
-        asked = np.where(self.key.world_knowledge, 0.0, self.weight)
-        return np.asarray((self.kind == "precision") | (per_question(asked, self.key) > 0))
+        if self.kind == "precision":
+            return np.asarray(per_question(self.count.astype(float), self.key) > 0)
+        return np.asarray(per_question(np.where(self.key.world_knowledge, 0.0, self.weight), self.key) > 0)
 
     @property
     def defined(self) -> Bools:

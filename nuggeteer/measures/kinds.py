@@ -24,6 +24,11 @@ def precision_values(answers: Answers) -> Vector:
     return share.clip(max=1.0)
 
 
+def _precision_of_rated(answers: Answers) -> Vector:
+    rated = per_question((answers.key.vital | answers.key.okay).astype(float), answers.key) > 0
+    return np.where(rated, precision_values(answers), np.nan)
+
+
 def recall_of(answers: Answers, weight: Bools | Vector) -> Vector:
     return ratio(answers.found_weight(weight), answers.asked_weight(weight), otherwise=float("nan"))
 
@@ -72,9 +77,9 @@ precision = Measure(
     title="precision",
     formula="1 if l < a, else 1 − (l − a)/l; l = non-white-space characters, a = 100 · (vital + okay found)",
     citation=OFFICIAL,
-    edge_cases="0 if there is no answer or it is empty; its interval is not calibrated: it is too narrow where much is "
-    "guessed",
-    values=precision_values,
+    edge_cases="0 if there is no answer or it is empty; undefined for a question without vital and okay nuggets; its "
+    "interval is not calibrated: it is too narrow where much is guessed",
+    values=_precision_of_rated,
     composition=lambda key: Composition(key, "precision", key.vital.astype(float)),
     calibrated=False,  # experiments/coverage.md
 )

@@ -130,6 +130,19 @@ def test_all_weights_zero_leave_pyramid_and_macro_undefined():
     assert math.isnan(value("macro_f3", key, [1, 0], 10))
 
 
+@pytest.mark.parametrize(("importance", "weight"), [("forbidden", -1.0), ("unrated", None)])
+def test_precision_is_undefined_where_nothing_could_earn_it(importance, weight):
+    """As recall is. A question with nothing but what is forbidden pulled the mean towards 0."""
+    key = key_of([nugget("1")], [nugget("1", importance, weight=weight, qid="r")])
+    asked = Answers(key, np.array([True, False]), np.zeros(2, dtype=bool), np.array([50, 50]))
+    for name in ("precision", "recall", "f3"):
+        one, other = parse(name)(asked)
+        assert one == 1.0
+        assert math.isnan(other), name
+    composition = parse("precision").composition(key)
+    assert composition.asks.tolist() == composition.defined.tolist() == [True, False]
+
+
 def test_pyramids_do_not_apply_without_votes_or_weights():
     applies = {m.name: m.applies(VVO) for m in DEFAULT}
     assert applies == {"f3": True, "recall": True, "precision": True, "pyramid_f3": False, "macro_f3": False}
