@@ -124,6 +124,8 @@ def run(args: argparse.Namespace) -> int:
     output.show(args, report, judge, run.name, asked, ledger, narrowed)
     if asked.unavailable and not asked.calls:
         raise NuggeteerError(f"{judge.name}: {'; '.join(sorted(asked.unavailable))}; {UNANSWERED}")
+    if asked.failed and not asked.labels and not asked.unavailable:
+        raise NuggeteerError(f"{judge.name}: no reply could be used: {asked.failed[0].reason}; --again asks again")
     if asked.stopped and asked.stopped not in report.STOPPED:
         raise NuggeteerError(f"{judge.name}: {asked.stopped}; what was answered before is kept")
     return 0

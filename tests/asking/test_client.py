@@ -160,6 +160,15 @@ def test_a_server_that_is_not_there_is_said_once_and_nothing_else_is(ask_folder,
     assert "--again" not in said.out
 
 
+def test_a_model_of_which_nothing_can_be_read_is_an_error(ask_folder, capsys):
+    with FakeServer(always=lambda request: Fault(content="I would rather not say")) as server:
+        root = ask_folder(server)
+        assert main(["ask", "night", "--all", "--collection", str(root)]) == 2
+    said = capsys.readouterr()
+    assert said.err.splitlines()[-1].startswith("nuggeteer: fake: no reply could be used: ")
+    assert "fake gave 0 verdicts on night" in " ".join(said.out.split())
+
+
 def test_a_server_that_goes_away_is_said_beside_what_it_has_answered(ask_folder, monkeypatch, capsys):
     monkeypatch.setattr("nuggeteer.asking.sender.FIRST_PAUSE", 0.01)
     calls = []
