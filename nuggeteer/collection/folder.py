@@ -111,10 +111,11 @@ class Collection(Shown):
     @cached_property
     def changed_runs(self) -> frozenset[str]:
         """The runs whose files have changed since people read them: a verdict that names one has no hash of its answers
-        and is about a text that is in none of them."""
+        and is about a text that is in none of them. What the manifest calls judged is as it was judged."""
         texts: dict[str, dict[str, set[str]]] = {}
+        files = {name for name in self.run_names if self.info(name).judged == "none"}
         for judgement in self.judgements:
-            if judgement.run in self.files_of_runs and not judgement.run_hash:
+            if judgement.run in files and not judgement.run_hash:
                 texts.setdefault(judgement.run, {}).setdefault(judgement.qid, set()).add(judgement.text)
         return frozenset(name for name, own in texts.items() if not all(_stand_in(self.any_run(name), self.key, own)))
 

@@ -133,7 +133,7 @@ def gather_evidence(
     matches = matcher.match_judged(judged_texts(collection, known), jobs)
     pair = np.flatnonzero((known.asked if by == "answer" else known.taught != UNKNOWN) & ~np.isnan(matches.scores))
     # Whose answer each text belongs to, in the order of builds and questions.
-    own_answer = _answers_of_unknown_builds(builds, build, known)
+    own_answer = _answers_of_unknown_builds(builds, build, collection, known)
     of_text = (build * len(key.questions) + known.question) * (own_answer.max(initial=0) + 1) + own_answer
     answer = np.unique(of_text if by == "answer" else np.arange(len(known.texts)), return_inverse=True)[1]
     carried = None
@@ -178,15 +178,25 @@ def gather_evidence(
     return Evidence(units, yes, key.question, *keys_of(key), said)
 
 
-def _answers_of_unknown_builds(builds: Sequence[Build], build: Ints, known: VerdictIndex) -> Ints:
+def _answers_of_unknown_builds(
+    builds: Sequence[Build], build: Ints, collection: Collection, known: VerdictIndex
+) -> Ints:
     """A number for each judged text: 0, but where nobody knows the build, one for each judged answer to a question.
-    Otherwise the answers of many builds would be one answer, which has all that any of them has."""
-    unknown = np.array([one.run == "" or one.run.endswith(f"/{EARLIER}") for one in builds], dtype=bool)
+    Otherwise the answers of many builds would be one answer, which has all that any of them has. What the run's file
+    has is one answer in any case."""
     result = np.zeros(len(build), dtype=np.int64)
-    rows = np.flatnonzero(unknown[build])
-    for question in np.unique(known.question[rows]).tolist():
-        own = rows[known.question[rows] == question]
-        result[own] = np.unique(known.answer_of[own], return_inverse=True)[1]
+    for number, one in enumerate(builds):
+        name, _, earlier = one.run.rpartition("/")
+        has_file = earlier == EARLIER and name in collection.run_names
+        if one.run and not has_file:
+            continue
+        rows = np.flatnonzero(build == number)
+        if has_file:
+            file = collection.any_run(name)
+            rows = np.setdiff1d(rows, known.rows(forms_and_lengths(file.texts)[1], file.question))
+        for question in np.unique(known.question[rows]).tolist():
+            own = rows[known.question[rows] == question]
+            result[own] = np.unique(known.answer_of[own], return_inverse=True)[1] + has_file
     return result
 
 

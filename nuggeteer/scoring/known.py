@@ -181,9 +181,6 @@ class VerdictIndex:
                 rows_of_texts = [self._row(answer[0], normalised(text), j) for text in texts]
                 cut[answer] = texts, np.array(rows_of_texts, dtype=np.int64)
         inside_of = [cut[key.position[j.qid], j.text] for j in of_answers]
-        self.answer_of = np.arange(len(self._owner))  # the first judged answer that a text stands in, or itself
-        for number, (_, inside) in enumerate(reversed(cut.values())):
-            self.answer_of[inside] = -1 - number
         returned = [
             np.array(
                 [self._row(q, t) for q, t in zip(run.question.tolist(), run.normalised_texts, strict=True)],
@@ -196,6 +193,9 @@ class VerdictIndex:
         for run, rows_of_run in zip(reversed(judged_runs), reversed(returned), strict=True):
             for row in rows_of_run.tolist():
                 self.runs[row], self.hashes[row] = run.name, None
+        self.answer_of = np.arange(len(self._owner))  # the first judged answer that a text stands in, or itself
+        for number, (_, inside) in enumerate(reversed(cut.values())):
+            self.answer_of[inside] = -1 - number
         question = np.array(self._owner, dtype=np.int64)
         self.question = question.astype(np.int32)
         # There is a pair for each judged text and each nugget of its question.

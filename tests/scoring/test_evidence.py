@@ -214,6 +214,19 @@ def test_answers_of_builds_that_nobody_knows_are_answers_of_their_own(collect, r
     assert len(np.unique(evidence.units.answers.key)) == 6
 
 
+def test_what_the_file_has_is_one_answer_though_a_verdict_is_on_a_text_that_it_lost(collect):
+    """And a run that the manifest calls judged is the one that was judged."""
+    said = [{"qid": "q", "nugget": "1", "text": text, "verdict": False, "run": "old"} for text in ("it rained", "gone")]
+    said.append({**said[0], "text": "two birds sang", "verdict": True})
+    for judged, keys in ((None, 2), ({"old": "every"}, 1)):
+        runs = {"old": [("q", "two birds sang"), ("q", "it rained")]}
+        collection = collect(NUGGETS, runs, said, judged, folder=f"judged-{keys}")
+        scorer = Scorer(collection)
+        units = gather_evidence(collection, scorer.matcher, scorer.known).units
+        assert len(np.unique(units.answers.key)) == keys
+        assert {build.run for build in units.answers.builds} == {"old/earlier" if judged is None else "old"}
+
+
 def test_an_answer_that_was_read_in_part_is_guessed_as_the_answer_that_was_read(collect):
     """Whatever the names of the runs that give it. One response that another build's answer has too does not say whose
     answer it is."""
