@@ -127,10 +127,8 @@ class VerdictStore:
     ) -> None:
         """Write how a call ended and what it took, and the verdicts of its labels. All is on the disk when this
         returns."""
-        key, said = (
-            call.key(self.identity),
-            _without_empty(served=more.get("served"), fingerprint=more.get("fingerprint")),
-        )
+        key = call.key(self.identity)
+        said = _without_empty(served=more.get("served"), fingerprint=more.get("fingerprint"))
         verdicts = self._lines(call, labels, {**said, "key": key}) if labels else []
         line: dict[str, Any] = {"key": key, "qid": call.question.qid, "run": call.run}
         line |= {"nuggets": [nugget.nugget for nugget in call.nuggets], "pairs": call.digests(), "outcome": outcome}

@@ -200,18 +200,8 @@ def _unknown_measures(path: Path, lines: dict[str, int]) -> Iterator[Problem]:
             yield Problem(str(path), line, f"'official' names {name!r}, which is not a measure", remedy, "warning")
 
 
-def digest(run: Run, key: AnswerKey) -> str:
-    """A hash of the responses of a run, in their order."""
-    qids = [key.questions[q].qid for q in run.question.tolist()]
-    return blake2b(orjson.dumps([qids, run.texts, docids(run)]), digest_size=16).hexdigest()
-
-
 def run_hash(run: Run, key: AnswerKey) -> str:
     """What tells the builds of one name apart: a hash of the words of its answers, however they are cut and spaced."""
     asked = np.unique(run.question).tolist()
     words = [[key.questions[q].qid, verdict_form(run.answer(q))] for q in asked]
     return blake2b(orjson.dumps(words), digest_size=4).hexdigest()
-
-
-def docids(run: Run) -> list[str | None]:
-    return run.docids or [None] * len(run)

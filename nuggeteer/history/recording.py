@@ -12,9 +12,9 @@ from itertools import count, repeat
 from typing import Any, NamedTuple
 
 import numpy as np
+import orjson
 
 from nuggeteer.collection.folder import Collection
-from nuggeteer.collection.runs import digest, docids
 from nuggeteer.history.soundness import free_id
 from nuggeteer.records import AnswerKey, Run
 from nuggeteer.scoring.scores import RunScore, Scores
@@ -188,6 +188,16 @@ class StoredResponse(NamedTuple):
     qid: str
     text: str
     docid: str | None
+
+
+def digest(run: Run, key: AnswerKey) -> str:
+    """A hash of the responses of a run, in their order."""
+    qids = [key.questions[q].qid for q in run.question.tolist()]
+    return blake2b(orjson.dumps([qids, run.texts, docids(run)]), digest_size=16).hexdigest()
+
+
+def docids(run: Run) -> list[str | None]:
+    return run.docids or [None] * len(run)
 
 
 def stored_responses(db: sqlite3.Connection, build: int) -> list[StoredResponse] | None:

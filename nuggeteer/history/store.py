@@ -22,12 +22,11 @@ from typing import Annotated, Any
 import numpy as np
 
 from nuggeteer.collection.folder import Collection
-from nuggeteer.collection.runs import digest
 from nuggeteer.comparing.gate import BasisOrNone, Decision, title_of
 from nuggeteer.errors import InputError, NuggeteerError, Problem, fail
 from nuggeteer.fields import Count, Number, Part, about
 from nuggeteer.history.database import Database
-from nuggeteer.history.recording import LAST, RecordedRun, Recording, as_run, stored_responses
+from nuggeteer.history.recording import LAST, RecordedRun, Recording, as_run, digest, stored_responses
 from nuggeteer.history.soundness import damaged_scorings, described, find_damage, free_id, remove_scorings
 from nuggeteer.measures import DEFAULT, is_measure
 from nuggeteer.records import AnswerKey, Run, RunInfo, Vector

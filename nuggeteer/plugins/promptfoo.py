@@ -42,11 +42,11 @@ def _graded(output: Any, context: dict[str, Any]) -> dict[str, Any]:
     grader = _grader(folder, config.get("measure"))
     answer = grader.grade(grader.find((context.get("vars") or {}).values()), output)
     passed = not answer.missing and not answer.claimed
-    if answer.score is None and threshold is not None:
-        undefined = f"{answer.title} is undefined for question {answer.qid!r}"
-        raise NuggeteerError(f"{undefined}, which has no nugget that this measure asks for")
-    score = float(passed) if answer.score is None else answer.score
     if threshold is not None:
-        passed = score >= threshold
+        if answer.score is None:
+            undefined = f"{answer.title} is undefined for question {answer.qid!r}"
+            raise NuggeteerError(f"{undefined}, which has no nugget that this measure asks for")
+        passed = answer.score >= threshold
+    score = float(passed) if answer.score is None else answer.score
     named = {name: value for name, value in answer.scores.items() if value is not None}
     return {"pass": passed, "score": score, "reason": str(answer), "namedScores": named}

@@ -1,7 +1,7 @@
 """What the threshold models learn from: the units that humans judged.
 
-An answer means the same whichever build returns it, so it must have one guess. It belongs to the first judged build
-that returned it, by name, otherwise to the build that is asked about (`Owners`).
+An answer means the same whichever build returns it, so it must have one guess. It belongs to the build for which it
+was judged; else to the first judged build whose file has it, by name; else to the build that is asked about (`Owners`).
 
 A run may keep its name from night to night. Its name alone is then the build that its file has now, and NAME/HASH is
 an earlier build, by the hash of its answers that verdicts have. Where they have none, and the file does not have all

@@ -323,6 +323,18 @@ def test_a_text_twice_is_no_new_nugget_but_costs_precision(collect):
     assert result.deltas["recall"].interval.value == 0
 
 
+def test_equal_answers_of_builds_that_nobody_judged_change_no_nugget_though_their_luck_differs(collect):
+    """A guess near a half is a yes for one of them alone: with this seed, of two."""
+    sizes, words = [(size, said) for size in range(4, 30) for said in range(1, 8)], [f"word{i}" for i in range(30)]
+    nuggets = [{"qid": f"q{i}", "nugget": "1", "text": " ".join(words[:size])} for i, (size, _) in enumerate(sizes)]
+    answer = [(f"q{i}", " ".join([*words[:said], f"end{i}"])) for i, (_, said) in enumerate(sizes)]
+    collection = collect(nuggets, {"old": answer, "new": answer})
+    for runs in (("old", "new"), ("new", "old")):
+        result = diff(collection, *runs, seed=17)
+        assert (result.old.found != result.new.found).any()
+        assert (result.gained, result.lost, result.doubtful) == ((), (), ())
+
+
 def mirrored(one, other):
     assert named(one.gained) == named(other.lost)
     assert named(one.lost) == named(other.gained)

@@ -190,6 +190,7 @@ def test_a_question_that_is_answered_in_another_row_is_not_called_unanswered(tmp
 def test_a_second_answer_is_never_put_among_those_of_another_system(tmp_path):
     models = ["gpt-2", "gpt", "gpt", "bot", "bot"]
     lines = [{"question": "a?", "answer": f"{i}", "model": model} for i, model in enumerate(models)]
+    lines[0]["question"] = "b?"
     bundle = read_answers(write_lines(tmp_path / "x.jsonl", lines))
     texts = {run: [one.text for one in own] for run, own in bundle.responses.items()}
     assert texts == {"gpt-2": ["0"], "gpt": ["1"], "gpt-3": ["2"], "bot": ["3"], "bot-2": ["4"]}

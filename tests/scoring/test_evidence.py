@@ -142,6 +142,12 @@ def test_a_run_that_says_nothing_now_keeps_no_other_from_being_scored(collect, t
     assert len(Scorer(collect(NUGGETS, runs, said)).read("new").states) == 2
 
 
+def test_a_text_of_a_judged_run_is_its_own_whatever_hash_a_verdict_on_another_run_has(collect):
+    runs = {"judged": [("q", "a red fox came")], "new": [("q", "a red fox came")]}
+    collection = collect(NUGGETS, runs, [{**YES, "run": "new", "run_hash": "0123abcd"}], {"judged": "every"})
+    assert [build.run for build in builds_of(collection, known_in(collection))[0]] == ["judged"]
+
+
 def test_without_a_hash_a_verdict_is_on_the_run_that_it_names_as_long_as_its_answers_have_the_text(collect):
     """A part of a response, or a whole answer, in other space and case, is in the answer too."""
     runs = {"old": [("q", "A red fox came. It rained."), ("q", "| two |\n| birds |")]}
